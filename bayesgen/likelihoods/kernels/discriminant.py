@@ -348,10 +348,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            whole = self._mixed(
-                kernels.log_sums(x, grid), base(x)[..., None], kernels.count[:, None]
-            )
-            return whole + self.log_weight
+            sums, normal = kernels.log_sums(x, grid), base(x)[..., None]
+            return self._mixed(sums, normal, kernels.count[:, None]) + self.log_weight
 
         return log_densities
 
@@ -458,14 +456,14 @@ class KernelDiscriminant(Likelihood[Rows]):
             picked = (which_bandwidth[:, None, None] >= steps[np.arange(len(x)), own]).sum(axis=2)
             for rows, squares, height in kernels.located(x):
                 for j in np.unique(picked[:, rows]):
-                    here, h = picked[:, rows] == j, float(part.grid[j])
+                    drawn, h = picked[:, rows] == j, float(part.grid[j])
                     top = height - size[rows] * np.log(h)
                     for k, weight in enumerate(weights):
                         density, level = _components(squares[k], top, broad[rows, k], h)
                         value = gamma[:, kernels.parts[k]] @ density[:, :-1].T
                         value += base_gamma[:, [k]] * density[:, -1]
                         norm = np.tile(total[:, [k]], len(rows))
-                        update = here & (own[:, rows] == k)
+                        update = drawn & (own[:, rows] == k)
                         for r in np.flatnonzero(update.any(axis=0)):
                             draws = np.flatnonzero(update[:, r])
                             ends = (weight * density[r]).cumsum()
@@ -474,7 +472,7 @@ class KernelDiscriminant(Likelihood[Rows]):
                             value[draws, r] += more[draws] * density[r, pick]
                             norm[draws, r] += more[draws]
                         logs = level + np.log(value) - np.log(norm)
-                        out[:, rows, k] = np.where(here, logs, out[:, rows, k])
+                        out[:, rows, k] = np.where(drawn, logs, out[:, rows, k])
             return out
 
         return log_density
@@ -484,8 +482,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         if not len(statistics.x):
             return np.zeros(np.shape(params["bandwidth"]))
         logs = self.log_density_fn(params)(statistics.x)
-        own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
-        return np.tensordot(statistics.weight, own, axes=1)
+        by_row = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
+        return np.tensordot(statistics.weight, by_row, axes=1)
 
     # -- rows drawn -----------------------------------------------------------------------------
 
@@ -520,19 +518,19 @@ class KernelDiscriminant(Likelihood[Rows]):
         located = [(empty, zeros, np.zeros(len(empty)))] if len(empty) else []
         for rows, squares, height in (*located, *kernels.located(x)):
             for k in np.unique(own[rows]):
-                here = np.flatnonzero(own[rows] == k)
-                at, part = rows[here], kernels.parts[k]
+                place = np.flatnonzero(own[rows] == k)
+                at, part = rows[place], kernels.parts[k]
                 h = bandwidth[at, None]
-                level = height[here, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
-                logs = log_rows[part] - squares[k][here] / (2 * h**2) + level
+                level = height[place, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
+                logs = log_rows[part] - squares[k][place] / (2 * h**2) + level
                 pick = sample_positions(np.column_stack([logs, log_base[k] + normal[at, k]]), rng)
                 center[at] = np.where(pick < logs.shape[1], part.start + pick, -1)
         out, broad = x.copy(), np.flatnonzero(center < 0)
         out[broad] = self.base.fill(x[broad], own[broad], rng)
         at = np.flatnonzero(center >= 0)
         origin, h = kernels.x[center[at]], bandwidth[at, None]
-        zero, one = np.zeros((1, x.shape[1])), np.zeros(len(at), dtype=int)
-        noise = filled((x[at] - origin) / h, one, rng, mean=zero, matrices=self.covariance[None])
+        zero, labels = np.zeros((1, x.shape[1])), np.zeros(len(at), dtype=int)
+        noise = filled((x[at] - origin) / h, labels, rng, mean=zero, matrices=self.covariance[None])
         out[at] = np.where(seen[at], x[at], origin + h * noise)
         return out
 

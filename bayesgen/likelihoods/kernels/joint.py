@@ -155,8 +155,8 @@ class Kernels:
             for rows, pattern in batches:
                 for part in row_chunks(len(rows), size):
                     which = pattern[part]
-                    one = (which == which[0]).all()
-                    matrices = precision[which[:1] if one else which]
+                    shared = (which == which[0]).all()
+                    matrices = precision[which[:1] if shared else which]
                     squares = self.squares(x[rows[part]], matrices, range(self.n_classes))
                     yield rows[part], squares, height[which]
 
