@@ -320,8 +320,9 @@ class KernelDiscriminant(Likelihood[Rows]):
         seen = np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
         place = _positions(statistics, rows)
-        own = np.where(after.center, after.center.cumsum() - 1, -1)[place]
-        total = after.weight[place]
+        # a row without weight is none of them, and takes the last number
+        own = np.append(np.where(after.center, after.center.cumsum() - 1, -1), -1)[place]
+        total = np.append(after.weight, 0.0)[place]
         rest, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
             lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
@@ -553,7 +554,7 @@ def _components(
 
 
 def _positions(rows: Rows, others: Rows) -> np.ndarray:
-    """Return the place of each of other rows among distinct rows, which contain it."""
+    """Return the place of each of other rows among distinct rows, -1 where there is none."""
 
     def keys(part: Rows) -> list[tuple[int, bytes]]:
         # one zero, and one NaN
@@ -561,7 +562,7 @@ def _positions(rows: Rows, others: Rows) -> np.ndarray:
         return [(k, row.tobytes()) for k, row in zip(part.y.tolist(), cells, strict=True)]
 
     place = {key: i for i, key in enumerate(keys(rows))}
-    return np.array([place[key] for key in keys(others)], dtype=int)
+    return np.array([place.get(key, -1) for key in keys(others)], dtype=int)
 
 
 def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:
