@@ -129,6 +129,15 @@ def test_one_of_the_two_rows_of_a_class_is_left_out_as_by_a_refit():
     close(left_out(prior, signed, y, weight, weight, classes=2), found, rtol=1e-12)
 
 
+@pytest.mark.parametrize("bandwidth", ["learn", 0.4])
+def test_a_row_without_weight_is_predicted_by_all_others(bandwidth):
+    x, y, weight = table(30)
+    weight[::7] = 0.0
+    prior = bg.KernelDiscriminant(bandwidth)
+    found = left_out(prior, x, y, weight, weight)
+    close(found[::7], fitted(prior, x, y, weight).log_predictive(x[::7]), rtol=1e-9)
+
+
 def test_leaving_out_incomplete_rows_is_a_refit_with_the_same_expected_cells():
     x, y, weight = table(30)
     x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan

@@ -53,8 +53,8 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
     """
     out = np.empty((rows.n_classes, rows.n_features))
     for k, j in np.ndindex(out.shape):
-        own = rows.borrowed(k, j)
-        out[k, j] = nrd0(*own) or nrd0(*own, spread(*rows.pooled(j))) or np.nan
+        values = rows.borrowed(k, j)
+        out[k, j] = nrd0(*values) or nrd0(*values, spread(*rows.pooled(j))) or np.nan
     return out
 
 
@@ -71,10 +71,10 @@ def nrd0_without(value: Cells, weight: Cells, own: Labels, lost: Weights) -> Wei
     """
     out = np.empty(len(own))
     for i, (at, away) in enumerate(zip(own, lost, strict=True)):
-        left = weight.copy()
-        left[at] -= away
-        some = left > ROUNDING * weight
-        out[i] = nrd0(value[some], left[some])
+        rest = weight.copy()
+        rest[at] -= away
+        positive = rest > ROUNDING * weight
+        out[i] = nrd0(value[positive], rest[positive])
     return out
 
 

@@ -54,8 +54,8 @@ class _KernelsAtValues(Likelihood[Values]):
 
     def take(self, axis: str, index: np.ndarray) -> "_KernelsAtValues":
         """Return the likelihood of some of the columns, in the order of `index`."""
-        own = {n: getattr(self, n)[:, index] for n, axes in self.axes.items() if "feature" in axes}
-        return self.with_arrays(own | self.rows.take(axis, index).arrays())
+        cells = {n: getattr(self, n)[:, index] for n, a in self.axes.items() if "feature" in a}
+        return self.with_arrays(cells | self.rows.take(axis, index).arrays())
 
     def uninformative(self) -> np.ndarray:
         """Return the columns that were never observed, or are constant without a stated guess."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
@@ -181,12 +182,7 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed."""
-        return np.isnan(self.unit)
-
-    @property
-    def unit(self) -> np.ndarray:
-        """The standard deviations of the columns within classes."""
-        return np.sqrt(np.diagonal(self.covariance))
+        return np.isnan(np.diagonal(self.covariance))
 
     @property
     def base(self) -> MultivariateNormal:
@@ -203,7 +199,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         """
         n, center = len(self.y), np.ones(len(self.y), dtype=bool)
         if n > self.centers:
-            skewness = (((self.x - self.x.mean(axis=0)) / self.unit) ** 3).mean(axis=0)
+            unit = np.sqrt(np.diagonal(self.covariance))
+            skewness = (((self.x - self.x.mean(axis=0)) / unit) ** 3).mean(axis=0)
             signed = self.x * np.where(skewness < 0, -1.0, 1.0)
             columns = np.argsort(-np.abs(skewness), kind="stable")
             order = np.lexsort((*signed.T[columns[::-1]], self.y))
@@ -323,8 +320,9 @@ class KernelDiscriminant(Likelihood[Rows]):
         seen = np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
         place = _positions(statistics, rows)
-        own = np.where(after.center, after.center.cumsum() - 1, -1)[place]
-        total = after.weight[place]
+        # a row without weight is none of them, and takes the last number
+        own = np.append(np.where(after.center, after.center.cumsum() - 1, -1), -1)[place]
+        total = np.append(after.weight, 0.0)[place]
         rest, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
             lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
@@ -351,10 +349,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            whole = self._mixed(
-                kernels.log_sums(x, grid), base(x)[..., None], kernels.count[:, None]
-            )
-            return whole + self.log_weight
+            sums, normal = kernels.log_sums(x, grid), base(x)[..., None]
+            return self._mixed(sums, normal, kernels.count[:, None]) + self.log_weight
 
         return log_densities
 
@@ -380,25 +376,26 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     # -- parameters -------------------------------------------------------------------------------
 
-    def _gammas(self, rng: np.random.Generator, n: int) -> list[np.ndarray]:
-        """Return n draws of a Gamma variable for each component, by class (draw, component).
+    def _gammas(
+        self, rng: np.random.Generator, n: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return n draws of Gamma variables of centers and of t, and their sums by class.
 
-        Divided by their sum they are Dirichlet weights. The components of a class are its kernels
-        and, last, t.
+        Shapes: (draw, center), (draw, class), (draw, class). Divided by their sum they are
+        Dirichlet weights.
         """
         weight, parts = self.kernels.weight, self.kernels.parts
         rows = rng.gamma(weight, size=(n, len(weight)))
         base = rng.gamma(float(self.base_rows), size=(n, len(parts)))
-        return [np.column_stack([rows[:, part], base[:, k]]) for k, part in enumerate(parts)]
+        return rows, base, base + np.stack([rows[:, part].sum(axis=1) for part in parts], axis=1)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws: the weight of every center and of t within its class, and h."""
-        gammas = self._gammas(rng, n)
+        rows, base, total = self._gammas(rng, n)
         which = rng.choice(len(self.grid), n, p=np.exp(self.log_weight))
-        weights = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in gammas]
         return {
-            "row_weight": np.concatenate([weight[:, :-1] for weight in weights], axis=1),
-            "base_weight": np.stack([weight[:, -1] for weight in weights], axis=1),
+            "row_weight": rows / total[:, self.kernels.y],
+            "base_weight": base / total,
             "bandwidth": self.grid[which],
         }
 
@@ -409,25 +406,32 @@ class KernelDiscriminant(Likelihood[Rows]):
         """
         kernels, base = self.kernels, self.base.predictive()
         lead, bandwidth = params["bandwidth"].shape, params["bandwidth"].reshape(-1)
-        n = len(bandwidth)
-        rows, bases = (params[name].reshape(n, -1) for name in ("row_weight", "base_weight"))
+        order = np.argsort(bandwidth, kind="stable")
+        rows, bases = (
+            params[f"{n}_weight"].reshape(len(order), -1)[order] for n in ("row", "base")
+        )
         weights = [
             np.column_stack([rows[:, a], bases[:, k]]).T for k, a in enumerate(kernels.parts)
         ]
-        groups = [(float(h), np.flatnonzero(bandwidth == h)) for h in np.unique(bandwidth)]
-        groups = [(h, draws, [weight[:, draws] for weight in weights]) for h, draws in groups]
+        distinct, starts = np.unique(bandwidth[order], return_index=True)
+        groups = list(
+            zip(distinct.tolist(), itertools.pairwise([*starts, len(order)]), strict=True)
+        )
 
         def log_density(x: Block) -> np.ndarray:
-            out = np.zeros((kernels.n_classes, n, len(x)))
+            out = np.zeros((len(x), kernels.n_classes, len(order)))
             broad, size = base(x), (~np.isnan(x)).sum(axis=1)
             for rows, squares, height in kernels.located(x):
-                for h, draws, weights in groups:
+                for (h, (start, end)), k in itertools.product(groups, range(len(weights))):
                     top = height - size[rows] * np.log(h)
-                    for k, weight in enumerate(weights):
-                        density, level = _components(squares[k], top, broad[rows, k], h)
-                        total = (density @ weight).T
-                        out[k, draws[:, None], rows] = np.log(total, out=total) + level
-            return out.T.reshape(len(x), *lead, kernels.n_classes)
+                    density, level = _components(squares[k], top, broad[rows, k], h)
+                    total = density @ weights[k][:, start:end]
+                    np.log(total, out=total)
+                    total += level[:, None]
+                    out[rows, k, start:end] = total
+            if len(groups) > 1:
+                out = out[:, :, np.argsort(order)]
+            return np.swapaxes(out, 1, 2).reshape(len(x), *lead, kernels.n_classes)
 
         return log_density
 
@@ -441,10 +445,10 @@ class KernelDiscriminant(Likelihood[Rows]):
         """
         part = _pruned(self)
         kernels, base, log_densities = part.kernels, part.base.predictive(), part._log_densities()
-        gammas, more = part._gammas(rng, n), rng.exponential(size=n)
-        which_bandwidth, which_component = rng.random(n), rng.random(n)
+        gamma, base_gamma, total = part._gammas(rng, n)
+        more = rng.exponential(size=n)
+        which_bandwidth, which_component = rng.random((2, n))
         weights = [np.append(kernels.weight[centers], self.base_rows) for centers in kernels.parts]
-        totals = [gamma.sum(axis=1) for gamma in gammas]
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
             out = np.zeros((*own.shape, kernels.n_classes))
@@ -453,13 +457,14 @@ class KernelDiscriminant(Likelihood[Rows]):
             picked = (which_bandwidth[:, None, None] >= steps[np.arange(len(x)), own]).sum(axis=2)
             for rows, squares, height in kernels.located(x):
                 for j in np.unique(picked[:, rows]):
-                    here, h = picked[:, rows] == j, float(part.grid[j])
+                    drawn, h = picked[:, rows] == j, float(part.grid[j])
                     top = height - size[rows] * np.log(h)
                     for k, weight in enumerate(weights):
                         density, level = _components(squares[k], top, broad[rows, k], h)
-                        value = gammas[k] @ density.T
-                        norm = np.tile(totals[k][:, None], len(rows))
-                        update = here & (own[:, rows] == k)
+                        value = gamma[:, kernels.parts[k]] @ density[:, :-1].T
+                        value += base_gamma[:, [k]] * density[:, -1]
+                        norm = np.tile(total[:, [k]], len(rows))
+                        update = drawn & (own[:, rows] == k)
                         for r in np.flatnonzero(update.any(axis=0)):
                             draws = np.flatnonzero(update[:, r])
                             ends = (weight * density[r]).cumsum()
@@ -468,7 +473,7 @@ class KernelDiscriminant(Likelihood[Rows]):
                             value[draws, r] += more[draws] * density[r, pick]
                             norm[draws, r] += more[draws]
                         logs = level + np.log(value) - np.log(norm)
-                        out[:, rows, k] = np.where(here, logs, out[:, rows, k])
+                        out[:, rows, k] = np.where(drawn, logs, out[:, rows, k])
             return out
 
         return log_density
@@ -478,8 +483,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         if not len(statistics.x):
             return np.zeros(np.shape(params["bandwidth"]))
         logs = self.log_density_fn(params)(statistics.x)
-        own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
-        return np.tensordot(statistics.weight, own, axes=1)
+        by_row = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
+        return np.tensordot(statistics.weight, by_row, axes=1)
 
     # -- rows drawn -----------------------------------------------------------------------------
 
@@ -487,30 +492,25 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Return rows of components drawn by weight: centers plus noise, or draws of t."""
         return self.fill_given(params, np.full((len(y), self.mean.shape[1]), np.nan), y, rng)
 
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        bandwidth = np.full(len(x), float(params["bandwidth"]))
-        with np.errstate(divide="ignore"):
-            row, base = np.log(params["row_weight"]), np.log(params["base_weight"])
-        return self._filled(x, own, bandwidth, row, base, rng)
-
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn: exactly, a bandwidth and component each."""
         logs = self._log_densities()(x)[np.arange(len(x)), own]
+        weights = {
+            "row_weight": self.kernels.weight,
+            "base_weight": np.full(len(self.mean), float(self.base_rows)),
+        }
         bandwidth = self.grid[sample_positions(logs, rng)]
-        base = np.full(len(self.mean), np.log(self.base_rows))
-        return self._filled(x, own, bandwidth, np.log(self.kernels.weight), base, rng)
+        return self.fill_given({**weights, "bandwidth": bandwidth}, x, own, rng)
 
-    def _filled(
-        self,
-        x: Block,
-        own: Labels,
-        bandwidth: np.ndarray,
-        log_rows: np.ndarray,
-        log_base: np.ndarray,
-        rng: np.random.Generator,
-    ) -> Block:
-        """Draw a component for each row by weight and observed cells, then its missing cells."""
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters.
+
+        A component is drawn for each row by weight and observed cells, then the missing ones. The
+        bandwidth may be one of each row.
+        """
+        bandwidth = np.broadcast_to(params["bandwidth"], len(x))
+        with np.errstate(divide="ignore"):
+            log_rows, log_base = np.log(params["row_weight"]), np.log(params["base_weight"])
         kernels, normal = self.kernels, self.base.log_predictive(x)
         # of a row without an observed cell every component has density 1
         center, seen = np.empty(len(x), dtype=int), ~np.isnan(x)
@@ -519,25 +519,19 @@ class KernelDiscriminant(Likelihood[Rows]):
         located = [(empty, zeros, np.zeros(len(empty)))] if len(empty) else []
         for rows, squares, height in (*located, *kernels.located(x)):
             for k in np.unique(own[rows]):
-                mine = np.flatnonzero(own[rows] == k)
-                at, part = rows[mine], kernels.parts[k]
+                place = np.flatnonzero(own[rows] == k)
+                at, part = rows[place], kernels.parts[k]
                 h = bandwidth[at, None]
-                level = height[mine, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
-                logs = log_rows[part] - squares[k][mine] / (2 * h**2) + level
-                other = (log_base[k] + normal[at, k])[:, None]
-                pick = sample_positions(np.concatenate([logs, other], axis=1), rng)
+                level = height[place, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
+                logs = log_rows[part] - squares[k][place] / (2 * h**2) + level
+                pick = sample_positions(np.column_stack([logs, log_base[k] + normal[at, k]]), rng)
                 center[at] = np.where(pick < logs.shape[1], part.start + pick, -1)
         out, broad = x.copy(), np.flatnonzero(center < 0)
         out[broad] = self.base.fill(x[broad], own[broad], rng)
         at = np.flatnonzero(center >= 0)
         origin, h = kernels.x[center[at]], bandwidth[at, None]
-        noise = filled(
-            (x[at] - origin) / h,
-            np.zeros(len(at), dtype=int),
-            rng,
-            mean=np.zeros((1, x.shape[1])),
-            matrices=self.covariance[None],
-        )
+        zero, labels = np.zeros((1, x.shape[1])), np.zeros(len(at), dtype=int)
+        noise = filled((x[at] - origin) / h, labels, rng, mean=zero, matrices=self.covariance[None])
         out[at] = np.where(seen[at], x[at], origin + h * noise)
         return out
 
@@ -560,7 +554,7 @@ def _components(
 
 
 def _positions(rows: Rows, others: Rows) -> np.ndarray:
-    """Return the place of each of other rows among distinct rows, which contain it."""
+    """Return the place of each of other rows among distinct rows, -1 where there is none."""
 
     def keys(part: Rows) -> list[tuple[int, bytes]]:
         # one zero, and one NaN
@@ -568,7 +562,7 @@ def _positions(rows: Rows, others: Rows) -> np.ndarray:
         return [(k, row.tobytes()) for k, row in zip(part.y.tolist(), cells, strict=True)]
 
     place = {key: i for i, key in enumerate(keys(rows))}
-    return np.array([place[key] for key in keys(others)], dtype=int)
+    return np.array([place.get(key, -1) for key in keys(others)], dtype=int)
 
 
 def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:

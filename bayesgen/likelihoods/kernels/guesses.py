@@ -64,8 +64,8 @@ def precisions(
         if shared.eliminable:
             return shared.of_observed(seen)
     inverse, log_det = inverse_factors(observed_part(matrices, seen))
-    whole = inverse.mT @ inverse
-    return np.where(seen[:, :, None] & seen[:, None], whole, 0.0), log_det
+    precision = inverse.mT @ inverse
+    return np.where(seen[:, :, None] & seen[:, None], precision, 0.0), log_det
 
 
 def expected_cells(

@@ -3,7 +3,7 @@
 The squared distance of row x from center c by the precision P is a product of two vectors, one of
 the row and one of the center, so all distances are one matrix product; coordinates are relative to
 the class's own center, so that little cancels. Where all rows have one P the vectors are
-(x, 1, x'Px) and (-2Pc, c'Pc, 1); where each row has its own they are (P, -2Px, x'Px) and (cc', c,
+(-2Px, 1, x'Px) and (c, c'Pc, 1); where each row has its own they are (P, -2Px, x'Px) and (cc', c,
 1). Missing columns have 0 in P.
 """
 
@@ -84,28 +84,23 @@ class Kernels:
     def products(self) -> list[np.ndarray]:
         """The vectors (cc', c, 1) of the centers of each class, (feature of center, center)."""
         i, j = np.triu_indices(len(self.unit))
-        out = []
-        for _, center in self.relative:
-            columns = np.ascontiguousarray(center.T)
-            out.append(
-                np.concatenate([columns[i] * columns[j], columns, np.ones((1, len(center)))])
-            )
-        return out
+        columns = [np.ascontiguousarray(center.T) for _, center in self.relative]
+        return [np.concatenate([c[i] * c[j], c, np.ones((1, c.shape[1]))]) for c in columns]
 
     def squares(
         self,
         x: Numbers,
         precision: Float[np.ndarray, "#row feature feature"],
-        classes: Iterable[int] | None = None,
+        classes: Iterable[int],
     ) -> list[Squares]:
-        """Return squared distances of rows from the centers of some classes, or of each.
+        """Return squared distances of rows from the centers of some classes.
 
         The rows of one center are a line of memory, so that sums over centers, which are often few,
         add long lines.
 
         precision: of each row, or one of all; 0 for missing columns.
         """
-        classes, unit, p = classes or range(self.n_classes), self.unit, len(self.unit)
+        unit, p = self.unit, len(self.unit)
         precision = precision * (unit[:, None] * unit)
         i, j = np.triu_indices(p)
         pairs = np.empty((0, len(i)))
@@ -118,25 +113,26 @@ class Kernels:
             origin, center = self.relative[k]
             row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
             if p == 1:
-                found = center - row.T
-                found *= found
-                found *= precision[:, 0].T
-            elif len(precision) == 1:
-                there, here = center @ precision[0], row @ precision[0]
-                own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
-                left = np.column_stack([row, np.ones(len(row)), own])
-                found = np.column_stack([-2 * there, others, np.ones(len(center))]) @ left.T
-            elif p > WIDE:
-                found = np.empty((len(center), len(row)))
+                squares = center - row.T
+                squares *= squares
+                squares *= precision[:, 0].T
+            elif p > WIDE and len(precision) > 1:
+                squares = np.empty((len(center), len(row)))
                 for r, matrix in enumerate(precision):
-                    off = center - row[r]
-                    found[:, r] = ((off @ matrix) * off).sum(axis=1)
+                    away = center - row[r]
+                    squares[:, r] = ((away @ matrix) * away).sum(axis=1)
             else:
-                here = (precision @ row[..., None])[..., 0]
-                own = (here * row).sum(axis=1)
-                found = self.products[k].T @ np.column_stack([pairs, -2 * here, own]).T
+                shared = len(precision) == 1
+                pulls = row @ precision[0] if shared else (precision @ row[..., None])[..., 0]
+                norms = (pulls * row).sum(axis=1)
+                if not shared:
+                    squares = self.products[k].T @ np.column_stack([pairs, -2 * pulls, norms]).T
+                else:
+                    center_norms = ((center @ precision[0]) * center).sum(axis=1)
+                    left = np.column_stack([center, center_norms, np.ones(len(center))])
+                    squares = left @ np.column_stack([-2 * pulls, np.ones(len(row)), norms]).T
             # rounding of a product may leave less than 0
-            out.append((found if p == 1 else np.maximum(found, 0.0, out=found)).T)
+            out.append((squares if p == 1 else np.maximum(squares, 0.0, out=squares)).T)
         return out
 
     def located(
@@ -159,9 +155,10 @@ class Kernels:
             for rows, pattern in batches:
                 for part in row_chunks(len(rows), size):
                     which = pattern[part]
-                    one = (which == which[0]).all()
-                    matrices = precision[which[:1] if one else which]
-                    yield rows[part], self.squares(x[rows[part]], matrices), height[which]
+                    shared = (which == which[0]).all()
+                    matrices = precision[which[:1] if shared else which]
+                    squares = self.squares(x[rows[part]], matrices, range(self.n_classes))
+                    yield rows[part], squares, height[which]
 
     def log_sums(
         self, x: Numbers, bandwidth: Bandwidths

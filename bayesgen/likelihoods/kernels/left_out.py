@@ -90,14 +90,16 @@ def left_out(
             prior, rest = _of_own(prior, y), _of_own(rest, y)
             normal[at, y] = prior.log_predictive_updated(rest, x)[:, 0]
             groups = [(np.flatnonzero(y == k), [k]) for k in np.unique(y).tolist()]
-        for some, classes in groups:
-            distances = kernels.squares(x[some], precision[some], classes)
+        for members, classes in groups:
+            distances = kernels.squares(x[members], precision[members], classes)
             for k, squares in zip(classes, distances, strict=True):
                 centers = kernels.parts[k]
-                place = np.where(y[some] == k, np.maximum(own[at[some]] - centers.start, -1), -1)
-                lost = away[some] * kernels.share[k]
+                place = np.where(
+                    y[members] == k, np.maximum(own[at[members]] - centers.start, -1), -1
+                )
+                lost = away[members] * kernels.share[k]
                 logs = log_sums_without(squares, kernels.weight[centers], place, lost, bandwidth)
-                sums[at[some], k] = logs + height[some]
+                sums[at[members], k] = logs + height[members]
     # the other centers of a row's class stand for all rows that are left
     cell, away = (np.arange(n), rows.y), rows.weight
     total = kernels.count[rows.y]

@@ -116,8 +116,8 @@ def _at_knots(
     out, bandwidth, length = np.empty((len(squares), len(t))), np.exp(t), DOUBLINGS * series
     for begin in range(0, len(t), length):
         for first in range(begin, min(begin + series, len(t))):
-            one = slice(first, begin + length, series)
-            out[:, one] = sums(squares.copy(), bandwidth=bandwidth[one])
+            doubled = slice(first, begin + length, series)
+            out[:, doubled] = sums(squares.copy(), bandwidth=bandwidth[doubled])
     return out
 
 
