@@ -257,11 +257,11 @@ def _unlabelled_rows(
     state: TrainingState, seen: Sequence[TrainingRows], unseen: str
 ) -> UnlabelledRows:
     """Return the rows without a label as likelihoods read them."""
-    some = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
-    encoded = joined([rows.encode(state.schema, unseen) for rows in some])
+    calls = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
+    encoded = joined([rows.encode(state.schema, unseen) for rows in calls])
     check_encoded(encoded, state.schema, state.likelihoods, 0)
     n_levels = {name: state.schema.n_levels(name) for name in state.likelihoods}
-    weight = np.concatenate([rows.weight for rows in some])
+    weight = np.concatenate([rows.weight for rows in calls])
     return UnlabelledRows(encoded, weight, len(state.classes), n_levels)
 
 
@@ -289,9 +289,9 @@ class _Inference:
     @functools.cached_property
     def labelled(self) -> LabelledRows:
         """All labeled rows that were kept."""
-        parts = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
+        calls = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
         codes, weight = together(self.seen, self.state.classes)
-        return LabelledRows(joined(parts), codes, weight, one_each(weight))
+        return LabelledRows(joined(calls), codes, weight, one_each(weight))
 
     @functools.cached_property
     def judged(self) -> JudgedRows:

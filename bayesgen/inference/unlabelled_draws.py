@@ -35,12 +35,7 @@ TOO_FEW = Cure(".", "use --inference expected.")
 ByChain = Float[np.ndarray, "row chain class"]
 
 
-def sampled(
-    method: Augmentation,
-    problem: Problem,
-    rows: UnlabelledRows,
-    seed: int,
-) -> Inferred:
+def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: int) -> Inferred:
     """Return draws of every parameter, and the mean over draws of P(y = k given x_i, theta).
 
     Args:
@@ -91,23 +86,25 @@ class _Chain:
 
     def swept(self, params: dict[str, Params], joint: ByChain) -> dict[str, Params]:
         """Return the parameters after a sweep; joint: log a_ik before it."""
-        each = [self._step(params, joint, c) for c in range(joint.shape[1])]
+        chains = [self._step(params, joint, c) for c in range(joint.shape[1])]
         return {
-            owner: {name: np.concatenate([one[owner][name] for one in each]) for name in values}
+            owner: {
+                name: np.concatenate([chain[owner][name] for chain in chains]) for name in values
+            }
             for owner, values in params.items()
         }
 
     def _step(self, params: dict[str, Params], joint: ByChain, c: int) -> dict[str, Params]:
         """Return parameters of one chain, given labels that are drawn given those before."""
-        whole = self.problem.plus(self._labelled(joint[:, c])).statistics
-        out = {"class": self.problem.model.classes.posterior(whole.count).draw(self.rng, 1)}
+        statistics = self.problem.plus(self._labelled(joint[:, c])).statistics
+        out = {"class": self.problem.model.classes.posterior(statistics.count).draw(self.rng, 1)}
         for name, part in self.problem.model.blocks.items():
-            incomplete = missing_cells(part, whole.blocks[name])
+            incomplete = missing_cells(part, statistics.blocks[name])
             if incomplete is None:
-                out[name] = part.posterior(whole.blocks[name]).draw(self.rng, 1)
+                out[name] = part.posterior(statistics.blocks[name]).draw(self.rng, 1)
             else:
-                own = {key: value[c : c + 1] for key, value in params[name].items()}
-                out[name] = incomplete.step(own, self.rng)
+                before = {key: value[c : c + 1] for key, value in params[name].items()}
+                out[name] = incomplete.step(before, self.rng)
         return out
 
     def _labelled(self, joint: Joint) -> ModelStatistics:
@@ -133,9 +130,8 @@ def _drawn(logs: Joint, rng: np.random.Generator) -> np.ndarray:
 
 def _compared(draws: Mapping[str, Params]) -> Float[np.ndarray, "chain draw value"]:
     """Return the scalars whose chains are compared: those that vary, at most WATCHED of them."""
-    parts = [v.reshape(*v.shape[:2], -1) for own in draws.values() for v in own.values()]
-    every = np.concatenate(parts, axis=2)
-    varied = np.flatnonzero(np.ptp(every, axis=(0, 1)) > 0)
-    return every[
-        ..., varied[np.linspace(0, len(varied) - 1, min(len(varied), WATCHED)).astype(int)]
-    ]
+    values = [v.reshape(*v.shape[:2], -1) for owner in draws.values() for v in owner.values()]
+    scalars = np.concatenate(values, axis=2)
+    varied = np.flatnonzero(np.ptp(scalars, axis=(0, 1)) > 0)
+    places = np.linspace(0, len(varied) - 1, min(len(varied), WATCHED)).astype(int)
+    return scalars[..., varied[places]]

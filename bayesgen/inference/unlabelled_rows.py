@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import operator
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -82,20 +82,16 @@ class UnlabelledRows:
 
         likelihoods: of the blocks. shares: of each row in each class, (row, class).
         """
-        return functools.reduce(operator.add, self._by_chunk(likelihoods, shares))
-
-    def _by_chunk(
-        self, likelihoods: Mapping[str, Likelihood], shares: Joint
-    ) -> Iterator[ModelStatistics]:
-        """Yield the statistics of some rows at a time, each of them once in every class."""
-        weight = self.weight[:, None] * shares
+        weight, y = self.weight[:, None] * shares, np.arange(self.n_classes)
+        chunks = []
         for rows in row_chunks(self.n_rows, CHUNK):
-            n_rows = len(weight[rows])
-            encoded = {
-                name: repeated(self.encoded[name][rows], self.n_classes) for name in likelihoods
-            }
-            copies = dataclasses.replace(self, encoded=encoded, weight=weight[rows].T.ravel())
-            yield copies.labelled(likelihoods, np.repeat(np.arange(self.n_classes), n_rows))
+            copies = dataclasses.replace(
+                self,
+                encoded={n: repeated(self.encoded[n][rows], self.n_classes) for n in likelihoods},
+                weight=weight[rows].T.ravel(),
+            )
+            chunks.append(copies.labelled(likelihoods, np.repeat(y, len(weight[rows]))))
+        return functools.reduce(operator.add, chunks)
 
 
 def repeated(x: Traceable, times: int) -> Traceable:
@@ -154,8 +150,8 @@ def maximize(
     model = with_one_prior(problem.model, statistics, start)
     encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
-        whole = problem.plus(rows.statistics(reader.full, shares)).statistics
-        params, findings = maximum_of(method, model, whole, params, cell_steps)
+        expected = problem.plus(rows.statistics(reader.full, shares)).statistics
+        params, findings = maximum_of(method, model, expected, params, cell_steps)
         draw = {
             owner: {name: np.asarray(value)[None] for name, value in values.items()}
             for owner, values in params.items()

@@ -196,8 +196,8 @@ def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarr
 def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows); 0 where it is impossible without the row."""
     logs = log_class_probabilities(scores.joint, scores.log_classes)
-    own = logs[np.arange(len(rows.y)), rows.y]
-    return np.where(np.isneginf(own), 0.0, own)
+    logs = logs[np.arange(len(rows.y)), rows.y]
+    return np.where(np.isneginf(logs), 0.0, logs)
 
 
 def left_out_of_all(problem: Problem, expected: ExpectedLabels, rows: LabelledRows) -> Scores:
@@ -253,17 +253,17 @@ def _block_left_out(
             others = _filled(prior, statistics - row.lost(prior), center)
             out[i] = prior.posterior(others).log_predictive(row.x)[0]
         return out
-    whole, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
-    width = sum(np.size(getattr(whole, name)) for name in whole.axes)
+    filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
+    width = sum(np.size(getattr(filled, name)) for name in filled.axes)
     for chunk in row_chunks(len(rows.y), max(1, BATCH_FLOATS // max(width, 1))):
-        some = rows.at(chunk)
+        part = rows.at(chunk)
         if incomplete is None:
-            removed = prior.statistics_per_row(some.x, some.away, some.n_levels)
-            others = whole.without_each(removed, some.y)
-            out[chunk] = prior.log_predictive_updated(others, some.x)
+            removed = prior.statistics_per_row(part.x, part.away, part.n_levels)
+            others = filled.without_each(removed, part.y)
+            out[chunk] = prior.log_predictive_updated(others, part.x)
         else:
             params = incomplete.center if center is None else center
-            out[chunk] = scored_without(prior, whole, some.x, some.y, some.away, params)
+            out[chunk] = scored_without(prior, filled, part.x, part.y, part.away, params)
     return out
 
 
