@@ -11,6 +11,7 @@ from unlabelled_cases import FEW, MODELS, TABLE, few_labels, fitted, harmless
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
+from bayesgen.estimators import unlabelled_fit
 from bayesgen.inference import unlabelled_weights
 from bayesgen.inference.missing import expected_statistics, modes
 from bayesgen.model import model_statistics
@@ -193,7 +194,8 @@ def test_unlabelled_rows_do_not_judge(monkeypatch):
         sizes.append(len(rows.y))
         return left_out(problem, rows, centers)
 
-    monkeypatch.setattr(unlabelled_weights, "left_out", watched)
+    for module in (unlabelled_fit, unlabelled_weights):
+        monkeypatch.setattr(module, "left_out", watched)
     bg.NaiveBayes().fit(X, marked)
     # the guesses, then the weights: all twelve, and in folds
     assert sizes[: 1 + len(unlabelled_weights.GRID)] == [12] * (1 + len(unlabelled_weights.GRID))
