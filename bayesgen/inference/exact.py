@@ -6,8 +6,7 @@ import time
 from bayesgen import arguments
 from bayesgen.errors import Words
 from bayesgen.inference.closed_form import ClosedForm
-from bayesgen.inference.missing import expected_statistics
-from bayesgen.inference.newton import STOPPED
+from bayesgen.inference.missing import STOPPED, expected_statistics
 from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
 

@@ -3,7 +3,7 @@
 Statistics are kept by cell, one class and one pattern of observed columns: count, mean and scatter.
 No step needs the rows.
 
-Modes: Newton's method (`newton`) maximizes the density of the observed cells, starting from one
+Modes: Newton's method (`newton_cg`) maximizes the density of the observed cells, starting from one
 step of EM (`expected_moments`) after the columns' own moments. Gibbs steps: moments of the
 filled rows are drawn given the parameters, then parameters given those.
 
@@ -20,8 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_normal_weights import log_importance
-from bayesgen.inference.missing import IncompleteData, LogWeights, missing_cells
-from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
+from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
@@ -33,6 +32,7 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
 )
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
+from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
 ROUNDED = 1e-6
@@ -79,7 +79,7 @@ class IncompleteNormal(IncompleteData):
         )
         start = likelihood.initial_params(statistics)
         start, _ = complete_maximum(expected(statistics, start))
-        found = maximise(NormalPoint(cells, start))
+        found = newton_cg(NormalPoint(cells, start))
         params, findings = complete_maximum(expected(statistics, found[0].params))
         seen = observed.count
         blank = np.argwhere((seen == 0) & (seen > 0).any(axis=1, keepdims=True))
@@ -99,11 +99,11 @@ class IncompleteNormal(IncompleteData):
         if start is None:
             first = expected(statistics, prior.initial_params(statistics))
             start = prior.posterior(first).mode()
-        found = maximise(NormalPoint(cells, start))
+        found = newton_cg(NormalPoint(cells, start))
         return found[0].params, self._report(found, found[0].params)
 
     def _report(self, found: tuple[Point, bool, int], params: Params) -> OptimumReport:
-        """Return the report of what `maximise` found, at parameters that may have been repaired."""
+        """Return the report of `newton_cg`, at parameters that may have been repaired."""
         top, converged, steps = found
         rows = self.statistics.count.sum() + self.statistics.cell_count.sum()
         one_draw = {name: value[None] for name, value in params.items()}

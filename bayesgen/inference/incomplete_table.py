@@ -31,12 +31,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.errors.operations import unsupported
-from bayesgen.inference.missing import IncompleteData, LogWeights, missing_cells
-from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
+from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods.dirichlet import log_gammas
 from bayesgen.likelihoods.joint_categorical import JointStatistics
+from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
 WATCHED = 100
@@ -158,7 +158,7 @@ class IncompleteTable(IncompleteData):
 
     def _iterate(self, start: Params, added: Table) -> tuple[Params, OptimumReport]:
         """Maximize log likelihood + sum of added * log p."""
-        top, converged, steps = maximise(_TablePoint(self.statistics, added, start["probs"]))
+        top, converged, steps = newton_cg(_TablePoint(self.statistics, added, start["probs"]))
         one_draw = {"probs": top.params["probs"][None]}
         log_likelihood = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
         return top.params, OptimumReport(converged, steps, top.gradient_norm, log_likelihood)

@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from jaxtyping import Float
 
 from bayesgen.inference.log_density import LogDensity, total
+from bayesgen.optimize import Flat, lbfgs
 from bayesgen.typing import Traceable
 
 ROUNDS = 6
@@ -29,10 +29,6 @@ FLAT = 1e-9
 STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
 
-MOST_STEPS = 500
-"""Steps of one descent at most."""
-
-Flat = Float[np.ndarray, " coordinate"]
 Coordinates = dict[str, np.ndarray]
 NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 """(u, centre, width) -> minus the log density at centre + width u, and its gradient by u."""
@@ -105,7 +101,8 @@ def _fit(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, Flat, float
         return centre, width, np.inf
     centre, gradient = start, np.inf
     for _ in range(ROUNDS):
-        centre = centre + width * lowest(_around(f, centre, width), np.zeros_like(centre))
+        step = lbfgs(lambda u, c=centre, w=width: f(u, c, w), np.zeros_like(centre))
+        centre = centre + width * step
         width, gradient = _curvature(f, centre, width)
         if gradient <= ENOUGH:
             break
@@ -123,10 +120,6 @@ def _possible(f: NegLogDensity, centre: Flat, width: Flat) -> Flat | None:
     return None
 
 
-def _around(f: NegLogDensity, centre: Flat, width: Flat) -> Callable[[Flat], tuple[float, Flat]]:
-    return lambda u: f(u, centre, width)
-
-
 def _curvature(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, float]:
     """Return the widths at a point, from curvatures, and the gradient in units of them."""
     here, size = np.zeros_like(centre), len(centre)
@@ -142,34 +135,3 @@ def _curvature(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, float
     # where it is flat the width stays
     unit = np.where(usable, 1 / np.sqrt(np.where(usable, curvature, 1.0)), 1.0)
     return width * unit, float(np.linalg.norm(f(here, centre, width)[1] * unit))
-
-
-def lowest(f: Callable[[Flat], tuple[float, Flat]], start: Flat, reach: float = np.inf) -> Flat:
-    """Minimize a function from a start by SciPy's L-BFGS-B; return the lowest point found.
-
-    No coordinate moves further than reach; the start is returned if its density is not finite.
-
-    Source: Byrd, Lu, Nocedal and Zhu (1995), A limited memory algorithm for bound constrained
-    optimization, SIAM Journal on Scientific Computing 16, 1190-1208.
-
-    Args:
-        f: u -> minus the log density and its gradient, in coordinates of about unit scale.
-        start: near the minimum.
-        reach: how far each coordinate may move.
-    """
-    from scipy.optimize import minimize
-
-    wall = 1e3 * (1 + abs(f(start)[0]))
-    if not (np.isfinite(wall) and start.size):
-        return start
-
-    def bounded(u: Flat) -> tuple[float, Flat]:
-        value, slope = f(u)
-        finite = np.isfinite(value) and np.isfinite(slope).all()
-        # impossible: the line search turns back from there
-        return (value, slope) if finite else (wall, np.zeros_like(u))
-
-    # it ends where rounding does
-    options = {"maxiter": MOST_STEPS, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
-    bounds = [(at - reach, at + reach) for at in start] if np.isfinite(reach) else None
-    return minimize(bounded, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x

@@ -113,8 +113,7 @@ class ModelLogDensity:
         values, jacobian = self._values_and_jacobian(tree, u)
         model, statistics = self.structure.filled(tree)
         run = handlers.substitute(program(model, statistics), data=values)
-        # blocked: the optimizer's own program, in which this one runs, must not see its sites
-        with ONE_PROGRAM, handlers.block():
+        with ONE_PROGRAM:
             trace = handlers.trace(handlers.seed(run, random.key(0))).get_trace()
         sampled = [site for site in trace.values() if site["type"] == "sample"]
         prior = sum(s["fn"].log_prob(s["value"]).sum() for s in sampled if not s["is_observed"])

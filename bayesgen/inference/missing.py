@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
-from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
@@ -37,8 +37,39 @@ order or other units."""
 LEFT_OUT_FLOATS = 500_000
 """Numbers in the statistics of all rows left out at once: 4 MB, which a third-level cache holds."""
 
+STOPPED = Words(
+    "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
+    "it out or use inference='exact'.",
+    "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
+    "it out or use --inference exact.",
+)
+
 LogWeights = Callable[[Params], Float[np.ndarray, "draw independent"]]
 """The log importance weights of draws of the parameters."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimumReport:
+    """Report of the search for a mode or a maximum.
+
+    converged: no step is expected to gain more than rounding. iterations: Newton steps.
+    gradient_norm: of the log likelihood (or log posterior) of the observed cells, per row, in
+    coordinates whitened by the covariance, or in log-odds. log_likelihood: of the observed cells,
+    at the parameters returned.
+    """
+
+    converged: bool
+    iterations: int
+    gradient_norm: float
+    log_likelihood: float
+
+    def details(self, block: str) -> dict[str, float]:
+        """Return the entries of `Report.details`."""
+        return {
+            f"{block}.iterations": float(self.iterations),
+            f"{block}.gradient_norm": float(self.gradient_norm),
+            f"{block}.converged": float(self.converged),
+        }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

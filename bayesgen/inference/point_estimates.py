@@ -1,6 +1,7 @@
 """Maximum likelihood and posterior mode (MAP), in closed form or else by SVI.
 
-Stochastic variational inference with a point mass (AutoDelta) applies to any model. Adam's steps
+Stochastic variational inference with a point mass applies to any model: it is Adam's ascent of the
+log density. Adam's steps
 depend on the sign of a gradient rather than its size, so they approach the optimum from afar, even
 along flat ridges; a quasi-Newton method then converges to it.
 """
@@ -18,7 +19,6 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.draws import Draws, point_estimate
-from bayesgen.inference.laplace import Flat, lowest
 from bayesgen.inference.log_density import (
     MAP_TERMS,
     MLE_TERMS,
@@ -28,13 +28,18 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
-from bayesgen.inference.missing import complete_statistics, em, missing_cells
-from bayesgen.inference.newton import STOPPED, OptimumReport
+from bayesgen.inference.missing import (
+    STOPPED,
+    OptimumReport,
+    complete_statistics,
+    em,
+    missing_cells,
+)
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics
+from bayesgen.optimize import Flat, lbfgs
 from bayesgen.problem import Problem
-from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Params, Traceable
 
 Solver = Literal["auto", "svi"]
@@ -263,7 +268,7 @@ def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, n
         (height, _), slope = look(u, tree)
         return -float(height), -np.asarray(slope)
 
-    end = lowest(neg_log_density, np.asarray(start), REACH)
+    end = lbfgs(neg_log_density, np.asarray(start), REACH)
     (_, values), slope = jax.device_get(look(end, tree))
     return values, float(np.linalg.norm(slope))
 
@@ -276,9 +281,6 @@ def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Cal
     """
     import jax
     from jax.flatten_util import ravel_pytree
-    from numpyro.infer import SVI, Trace_ELBO
-    from numpyro.infer.autoguide import AutoDelta
-    from numpyro.infer.initialization import init_to_value
     from numpyro.optim import Adam
 
     def step_size(step: Traceable) -> Traceable:
@@ -286,37 +288,20 @@ def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Cal
 
     @jax.jit
     def run(tree: dict) -> Traceable:
-        start = density.centre(tree)
-        program = _program(density, tree, objective, start)
-        guide = AutoDelta(program, init_loc_fn=init_to_value(values=start))
-        svi = SVI(program, guide, Adam(step_size), Trace_ELBO())
-        with ONE_PROGRAM:
-            state = svi.init(jax.random.key(0))
-            state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
-        fitted = svi.get_params(state)
-        best = {site: fitted.get(f"{site}_auto_loc", value) for site, value in start.items()}
-        return ravel_pytree(best)[0]
+        start, unravel = ravel_pytree(density.centre(tree))
+
+        def neg_log_density(u: Traceable) -> tuple:
+            return -total(density.terms(tree, unravel(u)), objective), None
+
+        adam = Adam(step_size)
+
+        def step(_: Traceable, state: tuple) -> tuple:
+            return adam.eval_and_update(neg_log_density, state)[1]
+
+        return adam.get_params(jax.lax.fori_loop(0, STEPS, step, adam.init(start)))
 
     def look(flat: Traceable, tree: dict) -> tuple:
         u = ravel_pytree(density.centre(tree))[1](flat)
         return total(density.terms(tree, u), objective), density.values(tree, u)
 
     return run, jax.jit(jax.value_and_grad(look, has_aux=True))
-
-
-def _program(
-    density: ModelLogDensity, tree: dict, objective: tuple[str, ...], start: dict
-) -> Callable:
-    import numpyro
-    import numpyro.distributions as dist
-
-    def program() -> None:
-        # probabilities of a single level have no coordinates, and numpyro no sites of size 0
-        u = start | {
-            site: numpyro.sample(site, dist.ImproperUniform(dist.constraints.real, (), value.shape))
-            for site, value in start.items()
-            if value.size
-        }
-        numpyro.factor("objective", total(density.terms(tree, u), objective))
-
-    return program

@@ -25,14 +25,13 @@ from bayesgen.inference.scores import LogClasses, contrasts, normalized
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
+from bayesgen.optimize import Points, Quadratic, newton
 from bayesgen.typing import Joint, Labels, Parts, Weights
 
-NEWTON_STEPS, CONVERGED = 50, 1e-8
-"""Newton steps at most, and the decrease of the objective, in nats, that ends them."""
+CONVERGED = 1e-12
+"""Rise of the log posterior, in nats, that a last step of Newton's would bring."""
 NEGLIGIBLE = 1e-4
 """Share of a candidate prior below which it is dropped."""
-SMALLEST_STEP = 1e-6
-"""Share of a Newton step below which no decrease is sought."""
 CHUNK_FLOATS = 2_000_000
 """Numbers of the design matrix that are held at once: 16 MB."""
 
@@ -197,13 +196,11 @@ def _fit(
 ) -> _Fit:
     """Return the penalized maximum likelihood, by Newton's method, and its leave-one-out."""
     problem = _Problem(x * scale, log_classes + x @ center, y, weight)
-    u = problem.minimum(
-        np.where(scale > 0, (start - center) / np.where(scale > 0, scale, 1.0), 0.0)
-    )
-    logits = problem.logits(u)
-    proba = np.exp(normalized(logits))
-    hessian = problem.hessian(proba)
-    left_out = problem.left_out(logits, proba, np.linalg.inv(hessian))
+    # from the mode under the prior before
+    u = np.where(scale > 0, (start - center) / np.where(scale > 0, scale, 1.0), 0.0)
+    (u,), mode = newton(problem.log_posterior, u[None], negligible=CONVERGED)
+    hessian, logits = -mode.hessian[0], problem.logits(u)
+    left_out = problem.left_out(logits, np.exp(normalized(logits)), np.linalg.inv(hessian))
     # H = L L', so that the inverse of L' is a root of the covariance
     root = scale[:, None] * np.linalg.inv(np.linalg.cholesky(hessian)).T
     return _Fit(center + u * scale, root, left_out)
@@ -225,32 +222,19 @@ class _Problem:
         """Return the logits at coefficients u."""
         return self.offset + self.design @ u
 
-    def value(self, u: np.ndarray) -> float:
-        """Return minus the log posterior, up to a constant."""
-        logs = normalized(self.logits(u))[np.arange(len(self.y)), self.y]
-        return float(0.5 * u @ u - np.where(np.isfinite(logs), logs, 0.0) @ self.weight)
-
-    def minimum(self, u: np.ndarray) -> np.ndarray:
-        """Return the minimum of `value` by damped Newton steps from u, or from 0 if lower."""
-        u = u if self.value(u) < self.value(np.zeros_like(u)) else np.zeros_like(u)
-        before = self.value(u)
-        for _ in range(NEWTON_STEPS):
-            proba = np.exp(normalized(self.logits(u)))
-            residual = self._residual(proba) * self.weight[:, None]
-            gradient = u + np.tensordot(residual, self.design, axes=2)
-            step, size = np.linalg.solve(self.hessian(proba), gradient), 1.0
-            promised = float(gradient @ step)
-            if promised < CONVERGED:
-                break
-            while (after := self.value(u - size * step)) > before - 1e-4 * size * promised:
-                size /= 2
-                if size < SMALLEST_STEP:
-                    return u
-            u, before = u - size * step, after
-        return u
+    def log_posterior(self, points: Points) -> Quadratic:
+        """Return the log posterior around coefficients, (1, part), up to a constant."""
+        (u,) = points
+        log_proba = normalized(self.logits(u))
+        logs = log_proba[np.arange(len(self.y)), self.y]
+        value = np.where(np.isfinite(logs), logs, 0.0) @ self.weight - 0.5 * u @ u
+        proba = np.exp(log_proba)
+        residual = self._residual(proba) * self.weight[:, None]
+        gradient = -u - np.tensordot(residual, self.design, axes=2)
+        return Quadratic(value[None], gradient[None], -self.hessian(proba)[None])
 
     def hessian(self, proba: Joint) -> Float[np.ndarray, "part part"]:
-        """Return the Hessian of `value`: I + sum over rows of B' (diag(p) - p p') B."""
+        """Return minus that of `log_posterior`: I + sum over rows of B' (diag(p) - p p') B."""
         n_classes, size = self.design.shape[1:]
         out = np.eye(size)
         # small products: two threads that wait for each other cost more than they gain

@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods.special_functions import log_sum_exp
+from bayesgen.optimize import mixture_weights
 from bayesgen.typing import Joint, Weights
 
 PRIOR_ROWS = 2.0
 """Strength of the prior of even weights, in rows. With 1 to 4 the mean log loss of 14 tables is
 flat at any size; 2 is best with 24 rows, where single weights come from little."""
 EM_STEPS = 1000
-TOLERANCE = 1e-9
 
 
 def weights_of(
@@ -26,9 +26,7 @@ def weights_of(
     """Return the mode of sum_i weight_i log sum_m s_im P_m(y_i) + (2/M) sum_m log w_m.
 
     s_i are the normalized weights of the members that can predict row i (`shares`). The prior is
-    Dirichlet(1 + 2/M), two rows in all, so every weight stays positive. If all members predict all
-    rows the steps are those of EM; otherwise minus the log of a sum of weights is bounded by its
-    tangent (Hunter 2004, Annals of Statistics 32, 384-406).
+    Dirichlet(1 + 2/M), two rows in all, so every weight stays positive.
 
     Args:
         log_proba: log P_m(y_i given x_i, the rows without i); -inf where a member rules it out.
@@ -43,15 +41,8 @@ def weights_of(
     with np.errstate(invalid="ignore"):
         odds = np.exp(scores - scores.max(axis=0))
     odds = np.where(np.isnan(odds), heard, odds)  # a row that every member rules out has no effect
-    out = np.full(size, 1 / size)
-    for _ in range(EM_STEPS):
-        share = out * (odds @ (weight / (out @ odds))) + prior
-        share /= heard @ (weight / (out @ heard)) + prior.sum()
-        share /= share.sum()
-        moved, out = np.abs(share - out).max(), share
-        if moved < TOLERANCE:
-            break
-    return out
+    masks = None if able is None else heard
+    return mixture_weights(odds, weight, prior, masks, steps=EM_STEPS)
 
 
 def shares(

@@ -15,10 +15,11 @@ from bayesgen.errors.arguments import unusable_prevalence_prior
 from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Posterior, Report, log_class_probabilities
 from bayesgen.inference.components import take_rows
+from bayesgen.optimize import mixture_weights
 from bayesgen.prevalence.cut_posterior import averages_models, cut_draws
 from bayesgen.prevalence.label_shift import Populations, columns_rejected
 from bayesgen.prevalence.left_out import LeftOutRows, left_out_draws
-from bayesgen.prevalence.proportions import Alpha, likeliest, relative
+from bayesgen.prevalence.proportions import Alpha, relative
 from bayesgen.prevalence.result import Prevalence, by_class
 from bayesgen.typing import Encoded, Weights
 
@@ -91,7 +92,7 @@ def estimated(
     logs = log_class_probabilities(joint, even.log_classes())
     able = alpha > 0
     mode = np.zeros(len(alpha))
-    mode[able] = likeliest(relative(np.ascontiguousarray(logs.T[able])), weight)
+    mode[able] = mixture_weights(relative(np.ascontiguousarray(logs.T[able])), weight)
     near = (alpha + weight.sum() * mode) / (alpha.sum() + weight.sum())
     labeled = _left_out(request.method, left_out)
     enough = ENOUGH_FOR_A_STACK if averages_models(even) else ENOUGH

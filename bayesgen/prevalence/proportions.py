@@ -20,11 +20,10 @@ from jaxtyping import Float
 from scipy.linalg import helmert
 
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.optimize import Points, Quadratic, newton
 
-EM_STEPS, CONVERGED = 10_000, 1e-10
-"""EM steps of the mode at most, and the change of every proportion that ends them."""
-NEWTON_STEPS, LONGEST_STEP = 8, 1.0
-"""Newton steps toward the mode of every draw, and the largest change of a logit in one."""
+LONGEST_STEP = 1.0
+"""Largest change of a logit in a step toward the mode of a draw."""
 TRAJECTORIES, LEAPS = 6, 5
 """Trajectories of each draw, each of five steps over a quarter of a period. With two trajectories
 the sd of an uninformed proportion is 3 % too small; with four or more, K = 2 to 10 and alpha = 1 or
@@ -52,22 +51,6 @@ def relative(logs: Float[np.ndarray, "*draw class row"]) -> Float[np.ndarray, "*
     if impossible.any():
         logs, top = np.where(impossible, 0.0, logs), np.where(impossible, 0.0, top)
     return np.exp(logs - top)
-
-
-def likeliest(density: Float[np.ndarray, "class row"], weight: Rows) -> Alpha:
-    """Return the proportions of maximum likelihood, by EM from even ones.
-
-    pi <- mean over rows of r_i. The log likelihood is concave in pi.
-
-    Source: Saerens, Latinne and Decaestecker (2002), Neural Computation 14, 21-41.
-    """
-    n_classes = len(density)
-    pi, share = np.full(n_classes, 1 / n_classes), weight / weight.sum()
-    for _ in range(EM_STEPS):
-        before, pi = pi, pi * (density @ (share / (pi @ density)))
-        if np.abs(pi - before).max() < CONVERGED:
-            break
-    return pi / pi.sum()
 
 
 def drawn(
@@ -121,16 +104,17 @@ class _Target:
         sums = (self.density @ (self.weight / mixed)[..., None])[..., 0]
         return self.alpha + pi * sums - self.total * pi
 
-    def scatter(self, logits: Proportions) -> tuple[Proportions, Float[np.ndarray, "draw c c"]]:
-        """Return the gradient, and the scatter of responsibilities and corners."""
+    def quadratic(self, logits: Proportions) -> Quadratic:
+        """Return the log density, with the scatter of responsibilities and corners."""
         pi, mixed = self._mixed(logits)
+        value = np.log(pi) @ self.alpha + np.log(mixed) @ self.weight
         shares = self.density * pi[..., None]
         shares /= mixed[:, None]
         weighted = shares * self.weight
         sums = self.alpha + weighted.sum(axis=2)
         outer = weighted @ np.swapaxes(shares, 1, 2) + np.diag(self.alpha)
         outer -= sums[:, :, None] * sums[:, None] / self.total
-        return sums - self.total * pi, outer
+        return Quadratic(value, sums - self.total * pi, -outer)
 
     def _mixed(self, logits: Proportions) -> tuple[Proportions, Float[np.ndarray, "draw row"]]:
         """Return the proportions, and the density of each row under the mixture."""
@@ -148,16 +132,16 @@ def _modes(
 ) -> tuple[Proportions, Float[np.ndarray, "draw class free"]]:
     """Return the mode of every draw, and a root of its inverse scatter."""
     basis = helmert(logits.shape[1]).T
-    for step in range(NEWTON_STEPS + 1):
-        gradient, outer = target.scatter(logits)
-        precision = basis.T @ outer @ basis
-        if step == NEWTON_STEPS:
-            break
-        move = np.linalg.solve(precision, (gradient @ basis)[..., None])[..., 0] @ basis.T
-        longest = np.abs(move).max(axis=1, keepdims=True)
-        logits = logits + move * (LONGEST_STEP / np.maximum(longest, LONGEST_STEP))
-    factor = np.linalg.inv(np.linalg.cholesky(precision + FLATTEST * np.eye(basis.shape[1])))
-    return logits, basis @ np.swapaxes(factor, 1, 2)
+
+    def density(moves: Points) -> Quadratic:
+        value, gradient, hessian = target.quadratic(logits + moves @ basis.T)
+        return Quadratic(value, gradient @ basis, basis.T @ hessian @ basis)
+
+    start = np.zeros((len(logits), basis.shape[1]))
+    moves, mode = newton(density, start, longest=LONGEST_STEP)
+    precision = FLATTEST * np.eye(basis.shape[1]) - mode.hessian
+    factor = np.linalg.inv(np.linalg.cholesky(precision))
+    return logits + moves @ basis.T, basis @ np.swapaxes(factor, 1, 2)
 
 
 def _trajectories(

@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 
 import bayesgen as bg
-from bayesgen import errors
+from bayesgen import errors, optimize
 from bayesgen.inference import (
     chain_diagnostics,
     incomplete_normal,
     leave_one_out,
     missing,
-    newton,
 )
 from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.likelihood import repaired_factor
@@ -201,7 +200,7 @@ def test_a_column_of_text_without_any_cell(inference, beside):
 
 def test_a_step_that_lands_infinitely_high_is_not_taken(monkeypatch):
     """A column twice, and a missing value: a matrix rounds to a singular one without a bound."""
-    monkeypatch.setattr(newton, "MAX_STEPS", 60)
+    monkeypatch.setattr(optimize, "MAX_STEPS", 60)
     a, c = [-0.536953, 0.581118, 1.364572, 2.294132, 0.028422], [-0.05, 1262.67, -7.7, 0.001, 25.5]
     X = pd.DataFrame({"a": a, "b": [2, 2, np.nan, 1.5, 2], "c": c, "d": a})
     weight = [1.1, 1e3, 1e6, 1e6, 1e6]
@@ -217,7 +216,7 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     """They rested on wherever EM stood, and called it a closed form."""
     cell = ["u", "v"] if make is bg.JointTable else [1.0, 2.5]
     X = pd.DataFrame({"a": [*cell, None, cell[0]], "b": [cell[1], cell[0], cell[0], None]})
-    monkeypatch.setattr(newton, "MAX_STEPS", 1)
+    monkeypatch.setattr(optimize, "MAX_STEPS", 1)
     monkeypatch.setattr(missing, "STEPS", 1)
     with pytest.warns(errors.NotConverged, match=r"optimizer stopped.*inference='exact'"):
         clf = make(inference="expected").fit(X, [0, 1, 0, 1])

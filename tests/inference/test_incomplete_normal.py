@@ -19,7 +19,8 @@ from incomplete_rows import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import incomplete_normal, missing, newton
+from bayesgen import optimize
+from bayesgen.inference import incomplete_normal, missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import expected_moments
@@ -152,7 +153,7 @@ def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):
 
 def test_gradient_norm_where_newton_has_not_ended(case, monkeypatch):
     x, y, weight, prior, statistics = case
-    monkeypatch.setattr(newton, "MAX_STEPS", 2)
+    monkeypatch.setattr(optimize, "MAX_STEPS", 2)
     params, report = mode(prior, statistics)
     assert not report.converged
     objective, moves = around(x, y, weight, prior, params["mean"], params["cholesky"])
@@ -253,7 +254,7 @@ def test_mode_of_a_class_without_rows_is_that_of_its_prior(rng):
 
 
 def test_fewer_rows_than_columns_have_no_maximum_and_say_so(rng, monkeypatch):
-    monkeypatch.setattr(newton, "MAX_STEPS", 200)
+    monkeypatch.setattr(optimize, "MAX_STEPS", 200)
     x, y, weight = table(rng, n=12, p=5, n_classes=2, gaps=0.2)
     likelihood = MultivariateNormal()
     statistics = likelihood.statistics(x, y, weight, n_classes=2)

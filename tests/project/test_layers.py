@@ -15,6 +15,7 @@ ORDER = (
         "errors",
         "arguments",
         "progress_bar",
+        "optimize",
         "table",
         "sources",
         "schema",

@@ -6,9 +6,8 @@ average rows, correlations included: Kass and Wasserman's unit-information prior
 under changes of a column's unit. Where the likelihood is flat (the degrees of freedom of a t, when
 the column is normal) rows carry no information, and the standard deviation is CAP instead.
 
-Modes of all classes and columns are found at once, by Newton's method from moment estimates,
-compiled once for each declaration. (The Newton-CG of `inference` solves one problem in thousands of
-dimensions; here there are thousands of problems in few dimensions, with full Hessians.)
+Modes of all classes and columns are found at once, by Newton's method from moment estimates; their
+derivatives are compiled once for each declaration.
 
 Source: Kass and Wasserman, "A reference Bayesian test for nested hypotheses and its relationship to
 the Schwarz criterion", JASA 90 (1995) 928-934.
@@ -22,6 +21,7 @@ import numpy as np
 
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family.declaration import Declaration
+from bayesgen.optimize import DAMPING, Quadratic, newton
 from bayesgen.typing import Traceable
 
 CAP = 2.0
@@ -35,14 +35,6 @@ BOUND = 30.0
 no maximum."""
 LARGEST = 32.0
 """Logarithm or log-odds of a pure number, 8e13, beyond which densities of a row have no digit."""
-STEPS = 100
-"""Newton steps at most; from moments it takes 10 to 25 (measured)."""
-NOTHING = 1e-20
-"""Rise of the log density that a step promises, below which a group has arrived."""
-ROUNDING = 1e-12
-"""Relative fall of the log density that may be rounding."""
-DAMPING, SOFTER, HARDER = 1e-2, 0.1, 8.0
-"""Levenberg's damping, in units of the curvature, at the start; after a good step; after a bad."""
 
 
 def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.ndarray, np.ndarray]:
@@ -56,7 +48,7 @@ def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.nd
     # a weak prior, of strength one row, keeps pure numbers from diverging
     ridge = np.diag(np.where(declaration.pure, CAP**-2, 0.0))
     precision = np.broadcast_to(ridge, (n_groups, *ridge.shape))
-    found = _modes(declaration, values, values.column, precision)
+    found = modes(declaration, values, values.column, precision)
     u, information, widest = (array[:n_features] for array in found)
     weight = values.count().sum(axis=0)
     root = _root(rows * (information - ridge) / np.maximum(weight, 1.0)[:, None, None], widest)
@@ -82,12 +74,12 @@ def own(
     precision = np.tile(precision, (values.n_classes, 1, 1))
     group = values.y * values.n_features + values.column
     around = centre.reshape(-1, n_names)
-    u, information, widest = _modes(declaration, values, group, precision, around)
+    u, information, widest = modes(declaration, values, group, precision, around)
     root = _root(information, widest)
     return u.reshape(centre.shape), _triangular(root).reshape(*centre.shape, n_names)
 
 
-def _modes(
+def modes(
     declaration: Declaration,
     values: Values,
     group: np.ndarray,
@@ -99,6 +91,8 @@ def _modes(
     precision: of a normal density that is added, (group, parameter, parameter), around `around`,
     (group, parameter); without it around 0, and stated priors are left out.
     """
+    import jax
+
     scales = moments(declaration, values, group, len(precision))
     guesses = first_guesses(declaration, scales)
     unit = np.max([scale.unit() for scale in scales], axis=0)[:, None]
@@ -109,17 +103,13 @@ def _modes(
         varied = np.all([scale.sd > 0 for scale in scales], axis=0)[:, None]
         starts, centre = np.where(varied, np.stack([around, *guesses]), around), around
     reach = np.where(declaration.real, FAR * unit, BOUND)
-    u, information = newton_mode(
-        declaration,
-        values,
-        group,
-        start=starts,
-        centre=centre,
-        precision=precision,
-        low=starts.min(axis=0) - reach,
-        high=starts.max(axis=0) + reach,
-        priors=around is not None,
-    )
+    low, high = starts.min(axis=0) - reach, starts.max(axis=0) + reach
+    with jax.enable_x64(True):
+        run, priors = _compiled(declaration), around is not None
+        ends = run(values.value, values.weight, group, starts, centre, precision, low, high, priors)
+        u, height, information = jax.device_get(ends)
+    best = np.argmax(height, axis=0), np.arange(len(unit))
+    u, information = u[best], information[best]
     far = np.full_like(unit, ANGLE) if declaration.circular else FAR * unit
     return u, information, np.where(declaration.real, far, CAP)
 
@@ -248,44 +238,7 @@ def _guess(declaration: Declaration, index: int, scale: Moments, *, gamma: bool)
     return np.where(np.isfinite(u), u, 0.0)
 
 
-# -- Newton's method -------------------------------------------------------------------------------
-
-
-def newton_mode(
-    declaration: Declaration,
-    values: Values,
-    group: np.ndarray,
-    *,
-    start: np.ndarray,
-    centre: np.ndarray,
-    precision: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    priors: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the highest mode of each group that the starts lead to, and minus the Hessian there.
-
-    Args:
-        declaration: the distribution.
-        values: of all groups.
-        group: that of each segment of values, (segment,).
-        start: (start, group, parameter), real coordinates.
-        centre: of a normal density that is added, (group, parameter).
-        precision: of the same, (group, parameter, parameter).
-        low: bound of each parameter, (group, parameter).
-        high: the same.
-        priors: whether stated priors are added.
-    """
-    import jax
-    import jax.numpy as jnp
-
-    with jax.enable_x64(True):
-        arrays = (values.value, values.weight, group, start, centre, precision, low, high, priors)
-        found = jax.device_get(_compiled(declaration)(*map(jnp.asarray, arrays)))
-    u, height, information = found
-    best = np.argmax(np.where(np.isnan(height), -np.inf, height), axis=0)
-    each = np.arange(len(best))
-    return u[best, each], information[best, each]
+# -- derivatives -----------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=32)
@@ -308,22 +261,24 @@ def _compiled(declaration: Declaration) -> Callable:
         high: Traceable,
         priors: Traceable,
     ) -> tuple:
-        rows = jax.vmap(_derivatives(segment))
-        stated = jax.vmap(_derivatives(lambda u: _log_priors(declaration, u)))
-
-        def height(u: Traceable) -> tuple:
-            sums = (jax.ops.segment_sum(a, group, len(u)) for a in rows(u[group], value, weight))
-            top, slope, hessian = sums
+        def density(u: Traceable) -> Quadratic:
+            rows = jax.vmap(_derivatives(segment))(u[group], value, weight)
+            sums = tuple(jax.ops.segment_sum(a, group, len(u)) for a in rows)
             if declaration.stated.any():
-                more = (jnp.where(priors, a, 0.0) for a in stated(u))
-                top, slope, hessian = (
-                    a + b for a, b in zip((top, slope, hessian), more, strict=True)
-                )
+                stated = jax.vmap(_derivatives(functools.partial(_log_priors, declaration)))(u)
+                sums = jax.tree.map(lambda a, b: a + jnp.where(priors, b, 0.0), sums, stated)
+            height, slope, hessian = sums
             off = u - centre
             pull = jnp.einsum("gij,gj->gi", precision, off)
-            return top - (off * pull).sum(-1) / 2, slope - pull, hessian - precision
+            height -= (off * pull).sum(-1) / 2
+            return Quadratic(height, slope - pull, hessian - precision)
 
-        return jax.lax.map(lambda u: _walk(height, u, low, high), start)
+        def mode(u: Traceable) -> tuple:
+            loop = jax.lax.while_loop
+            u, top = newton(density, u, low=low, high=high, damping=DAMPING, loop=loop)
+            return u, top.value, -top.hessian
+
+        return jax.lax.map(mode, start)
 
     return run
 
@@ -332,13 +287,13 @@ def _derivatives(f: Callable) -> Callable:
     """Return a function that gives value, gradient and Hessian by the first argument."""
     import jax
 
-    def derivatives(*args: Traceable) -> tuple:
-        def slope(u: Traceable) -> tuple:
-            top, gradient = jax.value_and_grad(f)(u, *args[1:])
-            return gradient, (top, gradient)
+    def slope(*args: Traceable) -> tuple:
+        value, gradient = jax.value_and_grad(f)(*args)
+        return gradient, (value, gradient)
 
-        hessian, (top, gradient) = jax.jacfwd(slope, has_aux=True)(args[0])
-        return top, gradient, hessian
+    def derivatives(*args: Traceable) -> tuple:
+        hessian, (value, gradient) = jax.jacfwd(slope, has_aux=True)(*args)
+        return value, gradient, hessian
 
     return derivatives
 
@@ -352,56 +307,3 @@ def _log_priors(declaration: Declaration, u: Traceable) -> Traceable:
             value = bijection(u[i])
             total += prior.log_prob(value) + bijection.log_abs_det_jacobian(u[i], value)
     return total
-
-
-def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -> tuple:
-    """Return where Newton's method ends, how high that is, and the information there."""
-    import jax
-    import jax.numpy as jnp
-
-    n, n_names = start.shape
-
-    def step(state: tuple) -> tuple:
-        i, point, best, damping, _, u = state
-        there = height(u)
-        finite = jnp.isfinite(there[0]) & jnp.isfinite(there[1]).all(-1)
-        finite &= jnp.isfinite(there[2]).all((-1, -2))
-        good = finite & (there[0] >= best[0] - ROUNDING * (1 + jnp.abs(best[0])))
-        good |= finite & ~jnp.isfinite(best[0])
-        best = tuple(
-            jnp.where(good.reshape(n, *[1] * (new.ndim - 1)), new, old)
-            for new, old in zip(there, best, strict=True)
-        )
-        point = jnp.where(good[:, None], u, point)
-        damping = jnp.where(
-            good, jnp.maximum(SOFTER * damping, 1e-12), jnp.minimum(HARDER * damping + 1e-6, 1e12)
-        )
-        target = jnp.clip(point + _damped(best[1], best[2], damping), low, high)
-        promise = jnp.abs(best[1] * (target - point)).sum(-1)
-        return i + 1, point, best, damping, jnp.where(good, promise, jnp.inf), target
-
-    def go_on(state: tuple) -> Traceable:
-        i, _, _, damping, promise, _ = state
-        return (i < STEPS) & ((promise > NOTHING) & (damping < 1e12)).any()
-
-    nothing = (jnp.full(n, -jnp.inf), jnp.zeros((n, n_names)), jnp.zeros((n, n_names, n_names)))
-    begin = (0, start, nothing, jnp.full(n, DAMPING), jnp.full(n, jnp.inf), start)
-    _, point, best, _, _, _ = jax.lax.while_loop(go_on, step, begin)
-    return point, best[0], -best[2]
-
-
-def _damped(slope: Traceable, hessian: Traceable, damping: Traceable) -> Traceable:
-    """Return the step uphill, (group, parameter), from gradient, Hessian and damping of groups.
-
-    Levenberg-Marquardt damping, in units of the curvature of each coordinate, keeps steps uphill
-    where the density is not concave, and makes them independent of units.
-    """
-    import jax.numpy as jnp
-
-    size = jnp.sqrt(jnp.abs(jnp.diagonal(hessian, axis1=-2, axis2=-1)))
-    # a parameter without effect stays where it is
-    size = jnp.where(size > 0, size, 1.0)
-    weight = damping[:, None, None] * jnp.eye(slope.shape[-1])
-    matrix = weight - hessian / size[:, :, None] / size[:, None]
-    move = jnp.linalg.solve(matrix, (slope / size)[..., None])[..., 0] / size
-    return jnp.where(jnp.isfinite(move), move, 0.0)

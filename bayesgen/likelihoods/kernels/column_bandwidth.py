@@ -20,6 +20,7 @@ from bayesgen.likelihoods.kernels.sums import (
     log_densities_without,
     spline,
 )
+from bayesgen.optimize import Points, Quadratic, newton
 from bayesgen.typing import Labels, Traceable, Weights
 
 SERIES = 8
@@ -33,8 +34,6 @@ near the mode of 80 values 1e-8 nats, 2e-4 where one is 1e20 standard deviations
 ends straight lines go on."""
 TABLE = STEPS, DEGREE + 1
 """Shape of the table of a class and column."""
-ASCENT_STEPS, SMALL = 30, 1e-10
-"""Newton steps at most, and the step, in widths, that ends them."""
 WIDEST = 1.0
 """Greatest width that coordinates of a log bandwidth are given."""
 
@@ -149,24 +148,22 @@ def tabled(
     curve = spline(t, leave_one_out(value, weight, center, center_weight, t, series))
     t, step = t[::-1], float(t[0] - t[1])
 
-    def posterior(at: np.ndarray) -> np.ndarray:
-        """Return log density, slope and curvature, under h^2 ~ InverseGamma(rows/2, rows g^2/2)."""
-        likelihood = np.stack([curve(at, order) for order in range(3)])
+    def posterior(points: Points) -> Quadratic:
+        """Return the log density under h^2 ~ InverseGamma(rows / 2, rows g^2 / 2)."""
+        at = points[:, 0]
         pull = rows * np.exp(2 * (np.log(guess) - at))
-        return likelihood + np.stack([-rows * at - pull / 2, pull - rows, -2 * pull])
+        value, slope, curvature = (curve(at, order) for order in range(3))
+        slope, curvature = slope + pull - rows, curvature - 2 * pull
+        return Quadratic(value - rows * at - pull / 2, slope[:, None], curvature[:, None, None])
 
-    mode = float(t[np.argmax(posterior(t)[0])])
-    for _ in range(ASCENT_STEPS):
-        _, slope, curvature = posterior(np.array(mode))
-        # the top of the table is a step away at most
-        move = float(np.clip(slope / max(-curvature, rows), -step, step))
-        mode += move
-        if abs(move) * np.sqrt(max(-curvature, rows)) < SMALL:
-            break
+    knot = t[[np.argmax(posterior(t[:, None]).value)], None]
+    # the top of the table is a step away at most
+    mode, top = newton(posterior, knot, low=knot - step, high=knot + step)
+    log_mode, curvature = mode.item(), top.hessian.item()
     width = min(WIDEST, max(-curvature, 1e-12) ** -0.5)
     powers = [curve(t[:-1], n) * step**n / math.factorial(n) for n in range(DEGREE + 1)]
     table = np.stack(powers, axis=-1)
-    return {"table": table, "log_mode": mode, "width": width, "first": t[0], "step": step}
+    return {"table": table, "log_mode": log_mode, "width": width, "first": t[0], "step": step}
 
 
 def read(table: Traceable, place: Traceable) -> Traceable:
