@@ -192,7 +192,7 @@ def unlabelled_ranks(
         labelled = model_statistics(model.blocks, seen, y, weight[:LABELLED], **sizes)
         others = UnlabelledRows(hidden, weight[LABELLED:], **sizes)
         problem, seed = simulated.problem.given(labelled), int(rng.integers(2**31))
-        posterior, _ = sampled_labels(method, problem, others, seed)
+        posterior = sampled_labels(method, problem, others, seed).components
         drawn = {
             owner: {name: value[0, THIN - 1 :: THIN] for name, value in values.items()}
             for owner, values in posterior.params.items()

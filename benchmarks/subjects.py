@@ -19,7 +19,7 @@ from bayesgen.likelihoods import (
     Poisson,
     SphericalNormal,
 )
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 MEAN = np.array([[0.0, 1.0], [1.0, -1.0]])
 VARIANCE = np.array([[1.0, 2.0], [0.5, 1.5]])

@@ -149,8 +149,8 @@ def merge_models(
     """Merge fitted models into one, as if fitted to the rows of all of them together.
 
     Files hold statistics instead of rows: places that may not share rows can share these. All must
-    be of one model, fitted to the same columns; levels and classes may differ. A saved stack does
-    not merge, because its weights rest on single rows.
+    be of one model, fitted to the same columns; levels and classes may differ. Stacks are fitted to
+    the rows of all, which their files hold only if Python wrote them: clf.save(path, rows=True).
 
     Args:
         out: File to write the merged model to.
@@ -163,7 +163,8 @@ def merge_models(
             error.add_note(f"merging {first}, {path}")
             raise
     classifier.save(out)
-    labels, weights = map(str, classifier.classes_), classifier.state_.statistics.count.tolist()
+    (fitted, *_) = getattr(classifier, "members_", {"": classifier}).values()
+    labels, weights = map(str, classifier.classes_), fitted.state_.statistics.count.tolist()
     facts = {
         "models": list(map(str, (first, second, *others))),
         "classifier": type(classifier).__name__,

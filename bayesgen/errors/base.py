@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Message:
         self,
         *,
         part: str = "",
-        rows: range | None = None,
+        rows: Sequence[int] | None = None,
         row: int | None = None,
         **fields: Any,
     ) -> Self:
@@ -127,23 +127,30 @@ def warn(warning: BayesgenWarning) -> None:
 
 
 @contextlib.contextmanager
-def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
+def deduplicate_warnings(
+    *silent: type[BayesgenWarning], rows: Sequence[int] | None = None
+) -> Generator[None]:
     """Issue each warning of the block once, at its end: several models give the same ones.
 
     Usable as a decorator too.
 
     Args:
         silent: kinds of warnings that are not issued at all.
+        rows: as the user counts them, those that warnings and an error of the block count from 0.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
+        try:
+            yield
+        except BayesgenError as error:
+            error.at(rows=rows)
+            raise
     firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
     for warning in caught:
         message = warning.message
         subject = str(message)
         if isinstance(message, BayesgenWarning):
-            subject = message.subject or subject
+            subject = message.at(rows=rows).subject or str(message)
         firsts.setdefault((type(message), subject), warning)
     for first in firsts.values():
         if isinstance(first.message, silent):

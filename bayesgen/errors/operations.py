@@ -38,16 +38,6 @@ def incomplete_rows(family: str) -> UnsupportedOperation:
     )
 
 
-def learned_from_all_rows(what: str) -> UnsupportedOperation:
-    """Something is learned from all rows, and the classifier keeps none."""
-    return UnsupportedOperation(
-        "{what} is learned from all rows, and a classifier that was copied or loaded keeps none "
-        "of them.",
-        ALL_ROWS,
-        what=what,
-    )
-
-
 def columns_of_one(only: Sequence) -> UnsupportedOperation:
     """One of two classifiers to merge has a column that the other lacks."""
     return UnsupportedOperation(

@@ -51,17 +51,17 @@ class Place:
     """Where an error occurred, in rows that are read part by part.
 
     part: such as "part 317" or "file 'b.parquet'". rows: those of the part, as the source counts
-    them. row: the only row to blame.
+    them, or those of a fit in another order. row: the only row to blame.
     """
 
     part: str = ""
-    rows: range | None = None
+    rows: Sequence[int] | None = None
     row: Count | None = None
 
     def __str__(self) -> str:
         if self.row is not None:
             rows = f"row {self.row:,}"
-        elif self.rows:
+        elif isinstance(self.rows, range) and self.rows:
             rows = f"rows {self.rows[0]:,} to {self.rows[-1]:,}"
         else:
             rows = ""
@@ -71,7 +71,7 @@ class Place:
         """Return " in row 17" for a row counted within the part; "" where the place names it."""
         if self.row is not None:
             return ""
-        return f" in row {row + (self.rows.start if self.rows else 0):,}"
+        return f" in row {row if self.rows is None else self.rows[int(row)]:,}"
 
 
 class Writer(string.Formatter):

@@ -1,66 +1,48 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
-import abc
-import copy
-import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, ClassVar, Literal, TypeVar, overload
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain, plots, predict, report
-from bayesgen.classes import Spec
 from bayesgen.decide import Loss
-from bayesgen.errors import NoAttribute, UnsupportedOperation, deduplicate_warnings
-from bayesgen.errors.data import too_few_classes
+from bayesgen.errors import deduplicate_warnings
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators import (
     decisions,
-    diagnostics,
     explanations,
     new_population,
     parameters,
     prior_model,
     stated_parameters,
-    training,
     unlabelled_fit,
     validation,
 )
-from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
-from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
-from bayesgen.estimators.column_cells import cells_by_column, require_original
-from bayesgen.estimators.decisions import EncodedRows
-from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
-from bayesgen.estimators.learned_arguments import learned_from_rows
-from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import accumulation, forgetting, merging
-from bayesgen.estimators.updates.settled_later import leave_unsettled, settle, settled_later
 from bayesgen.inference import (
-    Method,
     Posterior,
-    Report,
     class_probabilities,
     log_class_probabilities,
     log_odds,
 )
 from bayesgen.plots.style import Option, pyplot
-from bayesgen.prevalence import LeftOutRows, Prevalence, Request, class_prior_of
-from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table
-from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self, Traceable
+from bayesgen.prevalence import Prevalence, Request
+from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
 
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
@@ -68,7 +50,7 @@ T = TypeVar("T")
 Decisions = Shaped[np.ndarray, " row"]
 
 
-class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
+class Classifier(Estimator):
     """Base class of all classifiers: fit, predict and sample; subclasses define the blocks.
 
     Args:
@@ -138,91 +120,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         {'age': Normal(), ('sex', 'class'): Categorical(rows_per_level=1)}
     """
 
-    class_prior: Spec
-    inference: str | Method
-    temper: Temper
-    likelihood: LikelihoodSpec
-    remainder: str | None = None
-    power_transform: bool = False
-    bins: int | str | None = None
-    missing: str = "ignorable"
-    unseen: str
-    unlabelled: unlabelled_fit.Weight = "learn"
-    random_state: object
-    classes_: np.ndarray
-    inference_: str = settled_later()
-    report_: Report = settled_later()
-    state_: TrainingState
-    _posterior: Posterior | None = settled_later()
-    _seed: int
-    _training: tuple[TrainingRows, ...] = ()
-    # predictions of rows of the fit, each from the others, which a stack keeps
-    _left_out: LeftOutRows | None = None
-    _shares: Joint | None = None
-    """P(y = k given all rows) of the rows of the last fit that have no label."""
-    _likelihood_names: ClassVar[tuple[str, ...]] = ()
-    """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
-    _parameters: ClassVar[frozenset[str]] = frozenset()
-    """Names of the constructor's arguments."""
-
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Record the constructor's arguments and fill in their documentation."""
         super().__init_subclass__(**kwargs)
         cls._parameters = frozenset(inspect.signature(cls).parameters)
         cls.__doc__ = parameters.documented(cls, Classifier)
-
-    # -- hooks for subclasses ----------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def _blocks(self, table: Table) -> Blocks:
-        """Return the blocks of a table: name -> (likelihood, columns)."""
-
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the table of the columns that the blocks read, some of which may be derived.
-
-        raw: function that returns the same rows as they were passed.
-        """
-        return table
-
-    def _derived_columns(self) -> dict[Name, Column]:
-        """Return the source column of each derived column; that of bins has the same name."""
-        fitted = self.bins is not None and hasattr(self, "state_")
-        return self.state_.schema.binned() if fitted else {}
-
-    def _column_names(self) -> Names:
-        """Return the columns of the table that was fitted."""
-        return self.state_.schema.names
-
-    def _reads_sparse(self) -> bool:
-        """Return whether rows may be a sparse matrix."""
-        return False
-
-    # -- parameters --------------------------------------------------------------------------------
-
-    def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Reject unknown constructor arguments, suggesting the one that was probably meant."""
-        if args or not cls._parameters.issuperset(kwargs):
-            parameters.check_arguments(cls, args, kwargs)
-        return super().__new__(cls)
-
-    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments; deep: also those of likelihoods."""
-        found = super().get_params(deep)
-        return found | parameters.of_likelihoods(super().get_params(deep=False)) if deep else found
-
-    def set_params(self, **params: object) -> Self:
-        """Set arguments of the constructor, and nested arguments of likelihoods as above.
-
-        Raises:
-            InvalidArgument: the likelihood has no such argument, or is not a likelihood.
-        """
-        settle(self)
-        own = super().get_params(deep=False)
-        direct, of_likelihoods = parameters.split_likelihoods(own, params)
-        super().set_params(**direct)
-        for name, values in of_likelihoods.items():
-            setattr(self, name, parameters.with_arguments(name, getattr(self, name), values))
-        return self
 
     # -- fitting -----------------------------------------------------------------------------------
 
@@ -299,7 +201,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         earlier = accumulation.discounted(self, discount)
         state, seed, seen = accumulation.accumulated(earlier, rows, classes)
-        if not reset and leave_unsettled(self, state, seed, seen):
+        if not reset and self._leave_unsettled(state, seed, seen):
             return self
         return self._finish_fit(state, seed, seen)
 
@@ -366,134 +268,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         return forgetting.forget(self, X, y, sample_weight)
 
-    def _training_rows(self, X: object, y: object, *args: object, **how: Any) -> TrainingRows:
-        """Return the training rows of one call; see `accumulation.training_rows`."""
-        return accumulation.training_rows(self, X, y, *args, **how)
-
-    def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
-        """Return training rows restricted to the columns that the blocks read."""
-        table = self._own_table(rows.table, rows.raw, reset=reset)
-        return rows if table is rows.table else dataclasses.replace(rows, table=table)
-
-    def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
-        """Fit to training rows; classes: sorted, including those of the rows."""
-        if len(rows.classes) < 2:
-            raise fewer_than_two_classes(rows)
-        seed = training.drawn_seed(self.random_state, self.inference)
-        return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
-
-    def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
-        """Return the training state of the first call."""
-        own, derived = self._blocks(rows.table), self._derived_columns()
-        blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        return training.new_state(rows, blocks, classes, **self._reading())
-
-    def _reading(self) -> dict[str, Any]:
-        """Return the arguments on how cells are read."""
-        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
-
-    def _finish_fit(
-        self,
-        state: TrainingState,
-        seed: int,
-        seen: tuple[TrainingRows, ...] = (),
-        *,
-        whole: bool = False,
-    ) -> Self:
-        """Run inference, then set all fitted attributes at once.
-
-        seen: the rows to keep where an argument is learned from them. whole: whether they are all
-            rows of one call, which are kept as they were passed.
-        """
-        asks, posterior, self._shares = bool(learned_from_rows(self, seen)), None, None
-        if np.count_nonzero(state.statistics.count) >= 2:
-            found = unlabelled_fit.infer(
-                state,
-                seen,
-                self.inference,
-                self.class_prior,
-                self.unlabelled,
-                seed,
-                unseen=self.unseen,
-            )
-            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
-            if self.temper is not None or self.missing == "learn":
-                posterior = state.tempered(
-                    posterior, self.temper, self.class_prior, seen, unseen=self.unseen
-                )
-        self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
-        self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
-        self.classes_ = state.classes
-        if posterior is not None:
-            self.report_, self.inference_ = posterior.report, posterior.report.method
-        return self
-
-    # -- rows in and out ---------------------------------------------------------------------------
-
-    def _read(self, X: object, *, reset: bool) -> Table:
-        """Return the table of rows, at the first fit (reset) or later.
-
-        Later, columns of a DataFrame may come in any order, and absent ones are treated as missing,
-        with a warning.
-
-        Raises:
-            InvalidData: columns absent from the fit.
-        """
-        if reset:
-            only = column_keys(self.likelihood) if self.remainder == "drop" else None
-            return validation.read(self, X, reset=True, only=only)
-        table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
-        self._check_columns(table)
-        return table
-
-    def _check_columns(self, table: Table) -> None:
-        """Compare the columns of later rows with those of the fit."""
-        names = self._column_names()
-        if isinstance(table, SparseTable) or tuple(table.names) == tuple(names):
-            return
-        # of a stack of programs, which read rows as a whole, no column is used
-        if used := self._used_columns():
-            check_columns(names, used, self._schema().container, table, type(self).__name__)
-
-    def _used_columns(self) -> set[Name]:
-        """Return the fitted columns that some block reads."""
-        derived, used = self._derived_columns(), self.state_.schema.used()
-        return {derived[name].name if name in derived else name for name in used}
-
-    def _encode_rows(self, X: object) -> EncodedRows:
-        """Return the posterior, the encoded rows, and their number."""
-        posterior, (table, encoded) = self._fitted_posterior(), self._read_encoded(X)
-        return posterior, encoded, table.n_rows
-
-    def _schema(self) -> Schema:
-        """Return the schema of the fitted columns."""
-        return self.state_.schema
-
-    def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
-        """Return the table of new rows, with the columns of the blocks, and its encoding."""
-        table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
-        if isinstance(table, SparseTable):
-            check_sparse(self.state_.likelihoods)
-        name = type(self).__name__
-        return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
-
-    def _fitted_posterior(self) -> Posterior:
-        """Return the posterior; raise if unfitted or fitted to a single class."""
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)  # raises
-        if self._posterior is None:
-            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
-        return self._posterior
-
-    def _fitted(self) -> Fitted:
-        """Return the fitted model: training state and posterior."""
-        return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
-
     # -- predictions -------------------------------------------------------------------------------
-
-    def predict_joint_log_proba(self, X: object) -> Joint:
-        """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
-        return predict.log_joint(*self._encode_rows(X), densities=True)
 
     @answers_sources
     def predict_proba(self, X: object) -> Joint:
@@ -626,19 +401,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             ((500, 4), (500, 3))
         """
         n, rng = arguments.count("n", n), arguments.generator(random_state)
-        return prior_model.sampled(self, n, X, y, rng)
+        return prior_model.sampled(self._prior_model(X, y), n, (X, y), rng)
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from rows X, y."""
-        return prior_model.prior_of(self, X, y)
+        template = clone(self)
+        return template._prior(template._training_rows(X, y, None, reset=True).labelled)
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
         """Return the same of training rows."""
         return prior_model.model_prior(self, rows)
-
-    def _simulated(self, n: int) -> dict[str, Traceable]:
-        """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
-        return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
     # -- new populations ---------------------------------------------------------------------------
 
@@ -817,15 +589,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         draws = arguments.count("draws", draws, default=DRAWS)
         return decisions.typicality(self, self._encode_rows(X), draws)
-
-    def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
-        """Return encoded rows whose missing pattern is marginalized."""
-        blank = {name: np.full_like(encoded[name], np.nan) for name in self._pattern_blocks()}
-        return encoded | blank
-
-    def _pattern_blocks(self) -> list[str]:
-        """Return the blocks of encoded rows that hold the missing pattern."""
-        return self.state_.pattern_blocks()
 
     # -- explanations ------------------------------------------------------------------------------
 
@@ -1044,20 +807,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         frames = explanations.feature_value(self, X, loss, draws, random_state)
         return frames if return_error else frames[0]
 
-    def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
-        """Return rows whose cells can be masked one by one, for the calling method."""
-        return explanations.rows_of_cells(self, X, what)
-
-    def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        """Return the encoded position of each column, and of its missing pattern beside it."""
-        return cells_by_column(self.state_, self._fitted_posterior(), what)
-
-    def _imputable_rows(self, X: object, what: str) -> explain.Rows:
-        """Return rows whose missing cells can be imputed, for the calling method."""
-        rows = self._rows_of_cells(X, what)
-        require_original(self._derived_columns(), what)
-        return rows
-
     # -- diagnostics -------------------------------------------------------------------------------
 
     def to_datatree(
@@ -1196,19 +945,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> found.index.tolist(), float(found.loc["lda", "elpd"])
             (['qda', 'lda'], -10.0)
         """
-        return diagnostics.loo(self, X, y, sample_weight, kind)
-
-    def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
-        """Return the rows, labels and weights of the last fit, as they were passed."""
-        if len(self._training) != 1:
-            raise UnsupportedOperation(
-                "{what} needs rows and labels, and a classifier that was fitted in parts, "
-                "merged, copied or loaded keeps none.",
-                "Pass them: {what}(X, y).",
-                what=what,
-            )
-        (rows,) = self._training
-        return rows.X, rows.y, rows.sample_weight
+        if kind not in ("rows", "elpd"):
+            raise not_one_of("kind", kind, ["rows", "elpd"])
+        fitted = self._fitted()
+        fitted.posterior.components.require_loo()
+        if X is None or y is None:
+            X, y, sample_weight = self._rows_of_fit("loo")
+        else:
+            names, used = self._column_names(), self._used_columns()
+            validation.check_complete(X, names, used, self._schema().container)
+        _, encoded, n_rows = self._encode_rows(X)
+        codes = validation.class_codes(y, self.classes_)
+        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
     @property
     def posterior_(self) -> Posterior:
@@ -1251,10 +999,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         self._fitted_posterior()
         return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())
-
-    def _labels_found(self) -> Joint | None:
-        """Return P(y = k given all rows) of the rows without a label; None without such rows."""
-        return self._shares
 
     @property
     def transduction_(self) -> Shaped[np.ndarray, " row"]:
@@ -1321,20 +1065,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         report.write_report(self, path, X, y, **options)
 
-    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
-        """Return a fitted copy with other class probabilities (label shift).
-
-        Args:
-            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, or
-                the result of `estimate_prevalence`, whose uncertainty widens intervals (as a
-                Dirichlet distribution with the same means and total variance). A class of
-                probability 0 is excluded.
-        """
-        posterior, other = self._fitted_posterior(), copy.copy(self)
-        other.class_prior, prior = class_prior_of(class_prior, self.classes_)
-        other._posterior = posterior.with_classes(prior)
-        return other
-
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.
 
@@ -1360,25 +1090,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             1.4
         """
         return stated_parameters.with_parameters(self, parameters)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Declare support for missing cells, levels and text."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = self._reads_sparse()
-        return tags
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the attributes to copy or pickle: all but the rows of the fit."""
-        settle(self)
-        own = super().__getstate__().items()
-        return {key: part for key, part in own if key not in ("_training", "_shares")}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether the estimator is fitted."""
-        return hasattr(self, "state_")
 
     def plot_prior(
         self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option

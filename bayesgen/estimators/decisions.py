@@ -1,23 +1,16 @@
 """Decisions for rows, and the typicality of rows."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen import decide, predict
 from bayesgen.decide import Loss
-from bayesgen.inference import Posterior, class_probabilities
-from bayesgen.typing import Traceable
-
-Fitted = Any
-"""A fitted classifier, whose module imports this one."""
-EncodedRows = tuple[Posterior, dict[str, Traceable], int]
-"""A posterior, rows as it reads them, and their number."""
+from bayesgen.estimators.estimator import EncodedRows, Estimator
+from bayesgen.inference import class_probabilities
 
 
 def decided(
-    clf: Fitted,
+    clf: Estimator,
     X: object,
     loss: Loss,
     reject: float | int | None,
@@ -33,7 +26,7 @@ def decided(
     return decide.decisions(rule, proba, strange, reject)
 
 
-def typicality(clf: Fitted, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
+def typicality(clf: Estimator, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
     """Return posterior predictive p-values of encoded rows; see `Classifier.typicality`."""
     posterior, encoded, n_rows = rows
     shown = clf._without_pattern(encoded)

@@ -1,15 +1,13 @@
 """Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
 
 import dataclasses
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.errors.arguments import not_one_of
-from bayesgen.estimators import validation
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
 from bayesgen.inference import Draws, Posterior, log_class_probabilities
@@ -203,22 +201,6 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = log_class_probabilities(whole, log_classes)[own]
         return diagnose.elpd(log_proba, before, weight, left_out)
-
-
-def loo(clf: Any, X: object, y: object, sample_weight: object, kind: str) -> DataFrame | ELPDData:
-    """Return leave-one-out log densities of a fitted classifier; see `Classifier.loo`."""
-    if kind not in ("rows", "elpd"):
-        raise not_one_of("kind", kind, ["rows", "elpd"])
-    fitted = clf._fitted()
-    fitted.posterior.components.require_loo()
-    if X is None or y is None:
-        X, y, sample_weight = clf._rows_of_fit("loo")
-    else:
-        names, used = clf._column_names(), clf._used_columns()
-        validation.check_complete(X, names, used, clf._schema().container)
-    _, encoded, n_rows = clf._encode_rows(X)
-    codes = validation.class_codes(y, clf.classes_)
-    return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
 
 def _labelled(encoded: Encoded, y: Labels, weight: Weights) -> tuple[Encoded, Labels, Weights]:

@@ -1,33 +1,20 @@
 """Explanations of cells: weight of evidence, conditional distributions, value of information."""
 
 from collections.abc import Hashable, Iterable
-from typing import Any, cast
-
-from scipy.sparse import issparse
+from typing import cast
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.decide import Loss
-from bayesgen.errors.data import sparse_for
 from bayesgen.estimators import validation
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.typing import DataFrame
 
-Fitted = Any
-"""A fitted classifier, whose module imports this one."""
 CELLS = 256
 """Simulated cells for each class, of each missing number, of `feature_value`."""
 
 
-def rows_of_cells(clf: Fitted, X: object, what: str) -> explain.Rows:
-    """Return rows whose cells can be masked one by one, for the calling method."""
-    posterior, cells = clf._fitted_posterior(), clf._cells(what)
-    table, encoded = clf._read_encoded(X)
-    if any(issparse(x) for x in encoded.values()):
-        raise sparse_for(what)
-    return explain.Rows(posterior, encoded, table.n_rows, table, clf._schema(), cells)
-
-
 def evidence(
-    clf: Fitted,
+    clf: Estimator,
     X: object,
     pair: tuple[Hashable, Hashable],
     order: str,
@@ -49,7 +36,7 @@ def evidence(
 
 
 def feature_value(
-    clf: Fitted, X: object, loss: Loss, draws: int, random_state: object
+    clf: Estimator, X: object, loss: Loss, draws: int, random_state: object
 ) -> tuple[DataFrame, DataFrame]:
     """Return values of missing cells and their errors; see `Classifier.feature_value`."""
     draws = arguments.count("draws", draws, least=2, default=CELLS)
@@ -59,7 +46,9 @@ def feature_value(
     return diagnose.frame(values, index), diagnose.frame(errors, index)
 
 
-def conditional(clf: Fitted, X: object, prob: float, draws: int, random_state: object) -> DataFrame:
+def conditional(
+    clf: Estimator, X: object, prob: float, draws: int, random_state: object
+) -> DataFrame:
     """Return the distribution of each missing cell; see `Classifier.conditional`."""
     question = explain.Question(
         arguments.share("prob", prob), arguments.count("draws", draws, least=2, default=CELLS)

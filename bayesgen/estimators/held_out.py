@@ -1,7 +1,6 @@
 """Predictions of held-out rows, which determine the weights of stack members."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -9,10 +8,9 @@ from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from bayesgen import predict
-from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
-from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, together
+from bayesgen.estimators.training_rows import TrainingRows, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
@@ -55,8 +53,8 @@ def fitted_posterior(member: Classifier) -> Posterior:
 
 def held_out(
     member: Classifier,
-    seen: Sequence[TrainingRows],
-    own: Sequence[TrainingRows],
+    rows: TrainingRows,
+    read: TrainingRows,
     classes: np.ndarray,
     judged: Int[np.ndarray, " judged"],
 ) -> HeldOut:
@@ -67,20 +65,16 @@ def held_out(
 
     Args:
         member: fitted to the rows.
-        seen: the rows of each call of fit or partial_fit.
-        own: the same, as the member reads them.
+        rows: of the fit.
+        read: the same, as the member reads them.
         classes: of the result; a class absent from a fold's training rows has probability 0.
         judged: positions of the rows to predict.
-
-    Raises:
-        UnsupportedOperation: rows came in several calls, and the member has no closed form.
     """
     posterior = fitted_posterior(member)
-    labelled = [rows.labelled for rows in own]
-    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in labelled])
+    encoded = read.labelled.encode(member.state_.schema, member.unseen)
     able = posterior.components.is_marginal(take_rows(encoded, judged), len(judged))
+    codes, weight = together((read,), member.classes_)
     if member.inference_ in ("exact", "expected"):
-        codes, weight = together(own, member.classes_)
         scores = member.state_.leave_one_out(
             member.class_prior,
             posterior.reader,
@@ -91,24 +85,19 @@ def held_out(
             judged=judged,
         )
         return HeldOut(scores, posterior.log_proba(scores), able)
-    if len(seen) > 1:
-        raise unsupported(
-            f"partial_fit with a member {type(member).__name__}",
-            "only closed forms can leave a row out",
-            "Call fit with all rows.",
-        )
-    rows = seen[0].labelled if own[0].unlabelled is None else seen[0]
-    codes = together(own, member.classes_)[0]
     joint = posterior.log_joint(encoded, len(codes))
     proba = class_probabilities(joint, posterior.log_classes())
-    folds = folds_of(codes, proba[np.arange(len(codes)), codes])
-    log_proba = _by_folds(member, rows, classes, folds)[judged]
+    folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint)
+    again = rows.labelled if read.unlabelled is None else rows
+    log_proba = _by_folds(member, again, classes, folds)[judged]
     log_classes = posterior.log_classes()
     parts = likelihood_of(log_proba, log_classes)[:, None]
     return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
 
 
-def folds_of(codes: Labels, proba: Float[np.ndarray, " row"]) -> Int[np.ndarray, " row"]:
+def folds_of(
+    codes: Labels, proba: Float[np.ndarray, " row"], joint: Joint
+) -> Int[np.ndarray, " row"]:
     """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
 
     It depends neither on the order of rows nor on units.
@@ -116,9 +105,11 @@ def folds_of(codes: Labels, proba: Float[np.ndarray, " row"]) -> Int[np.ndarray,
     Args:
         codes: class codes.
         proba: P(y_i given x_i and all rows).
+        joint: log p(x_i, y = k given all rows), by which ties are broken.
     """
     folds = np.empty(len(codes), dtype=int)
-    folds[np.lexsort((np.round(proba, 9), codes))] = np.arange(len(codes)) % FOLDS
+    order = np.lexsort([*np.round([*joint.T, proba], 9), codes])
+    folds[order] = np.arange(len(codes)) % FOLDS
     return folds
 
 

@@ -1,13 +1,13 @@
 """Inference about a population of unlabeled rows: prevalence and label shift."""
 
 import contextlib
-from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import validation
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference import Posterior
@@ -23,11 +23,10 @@ from bayesgen.prevalence import (
 )
 from bayesgen.typing import DataFrame
 
-Fitted = Any
-"""A fitted classifier, whose module imports this one."""
 
-
-def prevalence(clf: Fitted, X_new: object, request: Request, *, checked: bool = True) -> Prevalence:
+def prevalence(
+    clf: Estimator, X_new: object, request: Request, *, checked: bool = True
+) -> Prevalence:
     """Return the class frequencies of a population; see `Classifier.estimate_prevalence`.
 
     checked: whether label shift is.
@@ -47,7 +46,7 @@ def prevalence(clf: Fitted, X_new: object, request: Request, *, checked: bool = 
     )
 
 
-def populations(clf: Fitted, X_new: object) -> Populations:
+def populations(clf: Estimator, X_new: object) -> Populations:
     """Return the labeled rows of the fit beside new rows.
 
     Raises:
@@ -58,7 +57,7 @@ def populations(clf: Fitted, X_new: object) -> Populations:
 
 
 def _labeled_rows(
-    clf: Fitted, X: object, y: object, weight: object
+    clf: Estimator, X: object, y: object, weight: object
 ) -> tuple[object, np.ndarray, np.ndarray]:
     """Return the rows that have a label and a weight above 0: X, class codes and weights."""
     codes = validation.class_codes(y, clf.classes_)
@@ -69,7 +68,7 @@ def _labeled_rows(
     return X, codes, weights
 
 
-def left_out_rows(clf: Fitted) -> LeftOutRows:
+def left_out_rows(clf: Estimator) -> LeftOutRows:
     """Return predictions of the rows of the fit, each from the others.
 
     Raises:
@@ -102,7 +101,7 @@ def _leaves_rows_out(posterior: Posterior) -> bool:
 
 
 def label_shift(
-    clf: Fitted, X_new: object, found: object, X: object, y: object, weight: object
+    clf: Estimator, X_new: object, found: object, X: object, y: object, weight: object
 ) -> DataFrame:
     """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
     if X is None or y is None:

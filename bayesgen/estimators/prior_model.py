@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
 from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
@@ -238,14 +238,7 @@ class ProgramPrior(PriorModel):
         return FittedProgram(self.state, Posterior(draws), self.prior)
 
 
-def prior_of(clf: Any, X: object, y: object) -> PriorModel:
-    """Return the prior of a classifier, its open guesses taken from rows X with labels y."""
-    own = clone(clf)
-    rows = own._training_rows(X, y, None, reset=True).labelled
-    return own._prior(rows)
-
-
-def model_prior(clf: Any, rows: TrainingRows) -> PriorModel:
+def model_prior(clf: Estimator, rows: TrainingRows) -> PriorModel:
     """Return the prior of a class prior and likelihoods."""
     state = clf._new_state(rows, rows.classes)
     return LikelihoodPrior(
@@ -258,18 +251,21 @@ def model_prior(clf: Any, rows: TrainingRows) -> PriorModel:
     )
 
 
-def program_prior(clf: Any, rows: TrainingRows) -> PriorModel:
+def program_prior(clf: Estimator, rows: TrainingRows) -> PriorModel:
     """Return the prior of a user's program."""
-    state = clf._new_state(rows, rows.classes)
-    return ProgramPrior(state, clf.class_prior, clf.inference, state.rows.x, len(rows.codes))
+    state = cast(ProgramState, clf._new_state(rows, rows.classes))
+    return ProgramPrior(
+        state, clf.class_prior, clf.inference, cast(ProgramRows, state.rows).x, len(rows.codes)
+    )
 
 
-def sampled(clf: Any, n: int, X: object, y: object, rng: np.random.Generator) -> PriorSample:
-    """Return draws from the prior of a classifier; see `Classifier.sample_prior`."""
-    prior = clf._prior_model(X, y)
+def sampled(
+    prior: PriorModel, n: int, observed: tuple[object, object], rng: np.random.Generator
+) -> PriorSample:
+    """Return draws from a prior whose guesses come from rows and labels."""
     params = prior.draw(rng, n)
     encoded, codes = prior.simulate(params, rng)
     arrays, axes = prior.named(params)
     rows = prior.state.schema.decode(encoded, n)
     classes = prior.state.classes
-    return PriorSample(rows, classes[codes], arrays, axes, classes, (X, y), prior, params)
+    return PriorSample(rows, classes[codes], arrays, axes, classes, observed, prior, params)

@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.settled_later import SETTLED
 from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
@@ -35,7 +36,7 @@ from bayesgen.persist import (
 )
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
-from bayesgen.table import PositionNames
+from bayesgen.table import PositionNames, Table, TableColumn
 from bayesgen.user_program import UserProgram
 
 ROOTS: Mapping[str, tuple[type, ...]] = {
@@ -49,7 +50,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Words, Pool),
-        *(UserProgram, ExpectedLabels, LeftOutRows),
+        *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or
@@ -57,6 +58,9 @@ estimator needs no line here."""
 
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 """Attributes of scikit-learn's counters of words that are saved, beside their settings."""
+
+ROWS = "_training"
+"""Attribute of the rows of the fit."""
 
 ROUTING = "_metadata_request"
 """Attribute that set_fit_request leaves on an estimator; it concerns callers and is not saved."""
@@ -79,15 +83,20 @@ def vectorizers() -> Mapping[str, type]:
     return {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 
 
-def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
+def save(
+    estimator: BaseEstimator, path: str | os.PathLike, rows: Sequence[TrainingRows] = ()
+) -> None:
     """Write a fitted estimator to a file, which is read back before it replaces an older one.
+
+    rows: of the fit, which the file shall hold too.
 
     Raises:
         InvalidFile: a part is not data; no file can be written to the path.
     """
-    file = ModelFile(path, Registry(ROOTS))
+    file = ModelFile(path, Registry(ROOTS), root=estimator, rows=rows)
     with replacing(path) as temporary:
-        write_model(temporary, estimator, file.apart)
+        n_rows = sum(len(part.codes) for part in rows)
+        write_model(temporary, estimator, file.apart, n_rows=n_rows)
         try:
             read_model(temporary, file.together)
         except InvalidFile as error:
@@ -105,13 +114,16 @@ class ModelFile:
     """What a file holds: dataclasses, estimators, and at most one program of the user's own.
 
     path: of the file. registry: types that may be made. story: the program that was passed, or
-    that was met. met: whether a file holds its draws.
+    that was met. met: whether a file holds its draws. root: the estimator that is written, and
+    rows: those of its fit that are written with it.
     """
 
     path: str | os.PathLike
     registry: Registry
     story: Callable | None = None
     met: bool = False
+    root: object = None
+    rows: Sequence[TrainingRows] = ()
 
     def apart(self, value: object) -> tuple[str, Parts] | None:
         """Return the type of an object and its parts; None: it cannot be saved.
@@ -142,6 +154,8 @@ class ModelFile:
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
+        if self.rows and value is self.root:
+            fitted[ROWS] = [rows.as_data() for rows in self.rows]
         return self.registry.names[cls], {"parameters": parameters, "fitted": fitted}
 
     def together(self, name: str, parts: Parts) -> object:
@@ -165,6 +179,8 @@ class ModelFile:
             hides = hasattr(type(inspect.getattr_static(cls, attribute, None)), "__get__")
             if (hides and attribute not in SETTLED) or not re.fullmatch(r"_?[a-z]\w*", attribute):
                 raise InvalidStructure(f"{cls.__name__} has no place for {attribute!r}")
+        if ROWS in fitted:
+            fitted[ROWS] = tuple(TrainingRows.of_table(**rows) for rows in fitted[ROWS])
         _require_consistent(fitted)
         estimator = cls(**parameters)
         vars(estimator).update(fitted)

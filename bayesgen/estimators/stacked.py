@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.data import sparse_for
-from bayesgen.errors.operations import learned_from_all_rows, unsupported
+from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
@@ -38,9 +39,11 @@ from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, hel
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
+from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack
+from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
@@ -50,13 +53,9 @@ from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.estimators.updates.accumulation import (
-    accumulated,
-    accumulated_calls,
-    discounted,
-)
-from bayesgen.estimators.updates.merged_state import same
-from bayesgen.estimators.updates.merging import refitted
+from bayesgen.estimators.updates.accumulation import discounted, with_its_rows
+from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.estimators.updates.merging import require_same_model
 from bayesgen.inference import (
     BAYES,
     Mixture,
@@ -82,7 +81,6 @@ from bayesgen.table import (
     check_declared,
     check_mark,
     concatenated,
-    tables_together,
 )
 from bayesgen.typing import (
     DataFrame,
@@ -131,6 +129,9 @@ class StackedClassifier(Classifier):
     probability proportional to its weight times p(observed cells given data). Members that model
     indicators, other columns or words are excluded, and their weight is shared among the others.
     `loo` keeps the weights and powers learned from all rows.
+
+    The stack keeps its rows, in an order that their content determines: neither the order of rows
+    nor their split into calls, merges and files saved with rows changes the fit (to 1e-9).
 
     Pooling sacrifices coherence: the probabilities are no longer those of a single generative
     model. A power below 1 indicates that the model counts evidence more than once (`temperature_`).
@@ -262,72 +263,79 @@ class StackedClassifier(Classifier):
         *,
         discount: float = 1.0,
     ) -> Self:
-        """Add rows: members add statistics; weights and powers are relearned from all rows.
+        """Add rows: the stack is fitted anew to them and all rows so far, which it keeps.
 
-        The rows are kept for this purpose. Automatic members are those that all rows so far ask
-        for, so that any split into calls gives the fit of all rows together. `classes` declares
-        classes before their rows arrive; the first call must contain rows of at least two classes.
-        `discount` multiplies the weights of all rows so far.
+        Any split into calls, in any order, gives the fit of all rows together, at the cost of that
+        fit. `classes` declares classes before their rows arrive; the first call must contain rows
+        of at least two classes. `discount` multiplies the weights of all rows so far.
         """
         first = not hasattr(self, "members_")
-        if not first and not self._training:
-            raise learned_from_all_rows("a stack")
+        earlier = () if first else discounted(self, discount)._kept()
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
-        these = rows.classes if classes is None else np.unique(classes)
-        every = these if first else np.union1d(self.classes_, these)
-        if not first and self.unlabelled is not None:
-            check_mark(self.classes_, every)
+        every = rows.classes if classes is None else np.unique(classes)
+        if not first:
+            every = united_classes(self.classes_, every)
+            if self.unlabelled is not None:
+                check_mark(self.classes_, every)
         check_declared(rows.classes, every)
-        if first:
-            return self._fit_stack(rows, every)
-        members = {name: discounted(member, discount) for name, member in self.members_.items()}
-        seen, before = (*discounted(self, discount)._training, rows), self.left_out_
-        if isinstance(self.members, str):
-            table = tables_together([rows.table for rows in seen])
-            members = {
-                name: members[name] if self._is_still(name, listed, table, rows.raw) else listed
-                for name, listed in self._listed(table).items()
-            }
-            before = self._without_wide(table)
-        added = self._attempted(members, seen, every)
-        return self._finish_stack(added, seen, every, before)
+        return self._fit_stack(rows_together((*earlier, rows)), every)
 
-    def _is_still(
-        self, name: str, listed: Classifier, table: Table, raw: Callable[[], object]
-    ) -> bool:
-        """Return whether earlier rows asked for a member that all rows ask for.
-
-        It has the same arguments, and reads the same columns, some of which are derived from the
-        levels of the rows.
-        """
-        member = self.members_.get(name)
-        if member is None:
-            return False
-        own, other = (clf.get_params(deep=False) for clf in (member, listed))
-        listed._own_table(table, raw, reset=True)
-        # columns of bins have the names of the numbers, and their edges follow from all rows anyway
-        reads = [list(clf._derived_columns()) for clf in (member, listed)]
-        return (listed.bins is not None or reads[0] == reads[1]) and same(own, other)
-
+    @timed
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
 
-        Members add statistics. Weights and powers depend on predictions of single rows, so both
-        stacks must have kept their rows; a loaded or copied stack has none.
+        A stack that was copied, or loaded from a file without rows, keeps none.
 
         Raises:
             UnsupportedOperation: the stacks differ in an argument or a column; one of them kept no
                 rows.
         """
-        return refitted(self, other, "the weighting of a stack")
+        require_same_model(self, other)
+        (earlier,), (later,) = self._kept(), other._kept()
+        self._check_columns(later.table)
+        rows = rows_together((earlier, later))
+        return with_its_rows(self)._fit_stack(rows, united_classes(self.classes_, other.classes_))
 
+    @restored_on_failure
+    @timed
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Raise `UnsupportedOperation`: the weights of a stack depend on single rows."""
-        raise UnsupportedOperation(
-            "forget subtracts statistics, but the weights of a stack rest on predictions of "
-            "single rows.",
-            "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
-        )
+        """Remove rows, in place; returns self, fitted anew to the other rows.
+
+        The rows are found by their cells and labels, with or without a label, and their weights are
+        subtracted. Classes and levels left without rows are dropped, unless they were declared.
+
+        Args:
+            X: rows of the fit, each at most as often as it was fitted.
+            y: their labels.
+            sample_weight: their weights in the fit.
+
+        Raises:
+            UnsupportedOperation: a row is not among those of the fit, or the stack kept none.
+            InvalidData: fewer than two classes would remain.
+        """
+        check_is_fitted(self)
+        (rows,) = self._kept()
+        others = self._training_rows(X, y, sample_weight, reset=False)
+        left = rows_without(rows, others)
+        gone = np.setdiff1d(rows.classes, left.classes)
+        return self._fit_stack(left, np.setdiff1d(self.classes_, gone))
+
+    def _kept(self) -> tuple[TrainingRows, ...]:
+        """Return the rows of the fit.
+
+        Raises:
+            UnsupportedOperation: none was kept.
+        """
+        if not self._training:
+            raise UnsupportedOperation(
+                "a stack is fitted anew to all rows, and one that was copied, loaded from a file "
+                "without rows, or fitted to a source keeps none.",
+                Cure(
+                    "Call fit with all rows, or save the rows with it: clf.save(path, rows=True).",
+                    "Fit all rows together by `bayesgen fit`.",
+                ),
+            )
+        return tuple(rows.as_passed() for rows in self._training)
 
     def _fit_source(self, source: LabelledSource) -> Self:
         return fit_stack(self, source)
@@ -344,10 +352,11 @@ class StackedClassifier(Classifier):
         return members, self._without_wide(rows.table)
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
-        """Fit every member to the first rows."""
+        """Fit every member to rows; classes: sorted, including those of the rows."""
+        rows = rows.by_content()
         members, wide = self._new_members(rows)
-        fitted = self._attempted(members, (rows,), classes)
-        return self._finish_stack(fitted, (rows,), classes, wide)
+        fitted = self._attempted(members, rows, classes)
+        return self._finish_stack(fitted, rows, classes, wide)
 
     def _blocks(self, table: Table) -> Blocks:
         return {
@@ -389,58 +398,48 @@ class StackedClassifier(Classifier):
         return {name: str(warning) for name, warning in reasons.items()}
 
     def _attempted(
-        self,
-        members: Mapping[str, Classifier],
-        seen: tuple[TrainingRows, ...],
-        classes: np.ndarray,
+        self, members: Mapping[str, Classifier], rows: TrainingRows, classes: np.ndarray
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        judged = judged_rows(seen, classes, _width(seen))
+        judged = judged_rows((rows,), classes, _width(rows.table))
+        positions = rows.positions().tolist()
 
         def attempt(member: Classifier) -> HeldOut:
-            own = self._fit_member(member, seen, classes)
-            return self._judge(member, seen, own, classes, judged)
+            with deduplicate_warnings(rows=positions):
+                read = self._fit_member(member, rows, classes)
+                return self._judge(member, rows, read, classes, judged)
 
         held, failed = self._tried(members, attempt)
         return Attempt({name: members[name] for name in held}, held, judged, failed)
 
     def _fit_member(
-        self,
-        member: Classifier,
-        seen: Sequence[TrainingRows],
-        classes: np.ndarray,
-    ) -> list[TrainingRows]:
-        """Fit a member to all rows seen, of which it may know all but the last; return its rows."""
-        first = not hasattr(member, "classes_")
-        if first and len(seen) > 1:
-            table = tables_together([rows.table for rows in seen])
-            member._own_table(table, seen[-1].raw, reset=True)
-        own = [member._own_rows(rows, reset=first and len(seen) == 1) for rows in seen]
-        if not reads_unlabelled(member, own[-1].table):
-            own = [rows.labelled for rows in own]
-        if not first:
-            member._finish_fit(*accumulated(member, own[-1], classes))
-        elif len(own) == 1:
-            member._fit_rows(own[-1], classes)
-        else:
-            member._finish_fit(*accumulated_calls(member, own, classes))
+        self, member: Classifier, rows: TrainingRows, classes: np.ndarray
+    ) -> TrainingRows:
+        """Fit a member to rows; return them as the member reads them."""
+        read = member._own_rows(rows, reset=True)
+        if not reads_unlabelled(member, read.table):
+            read = read.labelled
+        member._fit_rows(read, classes)
         for noted in ("n_features_in_", "feature_names_in_"):
             if noted in vars(self):
                 setattr(member, noted, getattr(self, noted))
-        return own
+        return read
 
     def _judge(
         self,
         member: Classifier,
-        seen: Sequence[TrainingRows],
-        own: Sequence[TrainingRows],
+        rows: TrainingRows,
+        read: TrainingRows,
         classes: np.ndarray,
         judged: JudgedRows,
     ) -> HeldOut:
-        """Return what a member predicts of held-out rows, its missing pattern with its power."""
-        one = held_out(member, seen, own, classes, judged.rows)
+        """Return what a member predicts of held-out rows, its missing pattern with its power.
+
+        read: the rows as the member reads them.
+        """
+        one = held_out(member, rows, read, classes, judged.rows)
         if self.missing == "learn" and parameters.is_automatic(self.members):
-            learned = pattern_power(member, one.scores, own, judged)
+            learned = pattern_power(member, one.scores, read, judged)
             one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
             member._posterior = learned
         return one
@@ -489,12 +488,12 @@ class StackedClassifier(Classifier):
     def _finish_stack(
         self,
         fitted: Attempt,
-        seen: tuple[TrainingRows, ...],
+        rows: TrainingRows,
         classes: np.ndarray,
-        before: dict[str, str],
+        wide: dict[str, str],
     ) -> Self:
         """Weight the members by their leave-one-out predictions; set all fitted attributes."""
-        codes, weight = together(seen, classes)[0][fitted.judged.rows], fitted.judged.weight
+        codes, weight = together((rows,), classes)[0][fitted.judged.rows], fitted.judged.weight
         members, own = fitted.members, (np.arange(len(codes)), codes)
         log_proba = np.stack([one.log_proba for one in fitted.held_out.values()])
         able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
@@ -509,11 +508,11 @@ class StackedClassifier(Classifier):
         posterior = Posterior(mixture, self._readout)
         self._left_out = left_out_rows(members, posterior, fitted.held_out, codes, weight)
         self.members_, self.classes_ = members, classes
-        self._training = tuple(rows.to_keep(table=True) for rows in seen)
+        self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
-        self.left_out_ = before | fitted.failed
+        self.left_out_ = wide | fitted.failed
         self.inference_ = "stacked"
-        details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(seen)
+        details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
         left_out = posterior.log_proba(scores)
         right = (left_out.argmax(axis=1) == codes).astype(float)
         details["leave-one-out log loss"] = -_mean(left_out[own], weight)
@@ -526,13 +525,12 @@ class StackedClassifier(Classifier):
         self.report_ = dataclasses.replace(report, details=details)
         return self
 
-    def _unlabelled_details(self, seen: Sequence[TrainingRows]) -> dict[str, float]:
+    def _unlabelled_details(self, rows: TrainingRows) -> dict[str, float]:
         """Return the number of rows without a label, and their mean weight in the members."""
-        n_rows = sum(len(rows.unlabelled.codes) for rows in seen if rows.unlabelled is not None)
-        if not n_rows:
+        if rows.unlabelled is None:
             return {}
         mean = sum(w * self.members_[name].unlabelled_weight_ for name, w in self.weights_.items())
-        return {"unlabelled.rows": float(n_rows), "unlabelled.weight": mean}
+        return {"unlabelled.rows": float(len(rows.unlabelled.codes)), "unlabelled.weight": mean}
 
     def _labels_found(self) -> Joint | None:
         found = [rows.unlabelled for rows in self._training if rows.unlabelled is not None]
@@ -805,6 +803,27 @@ class StackedClassifier(Classifier):
         other.class_prior, other.members_ = class_prior, members
         return other
 
+    def save(self, path: str | os.PathLike, *, rows: bool = False) -> None:
+        """Write the fitted stack to a file, which `bayesgen.load` reads; see `Classifier.save`.
+
+        Args:
+            path: of the file.
+            rows: whether the file holds the rows of the fit too, with labels and weights, so that
+                the loaded stack has `partial_fit`, `merge` and `forget`. Without them a file still
+                holds up to 1,000 rows as centers of the kernels of automatic members.
+
+        Raises:
+            InvalidFile: part of the model is not data; no file can be written to the path.
+            UnsupportedOperation: rows=True, and the stack kept none.
+        """
+        check_is_fitted(self)
+        save(self, path, self._kept() if arguments.one_of("rows", rows, [True, False]) else ())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call of the constructor, and the number of rows of the fit that are inside."""
+        call, n_rows = super().__repr__(N_CHAR_MAX), sum(len(rows.codes) for rows in self._training)
+        return f"{call}  # holds {n_rows:,} rows" if n_rows else call
+
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw the members' weights and the temperature."""
         return WeightDisplay.from_estimator(self, ax=ax)
@@ -817,10 +836,9 @@ class StackedClassifier(Classifier):
 # -- members ---------------------------------------------------------------------------------------
 
 
-def _width(seen: Sequence[TrainingRows]) -> int:
+def _width(table: Table) -> int:
     """Return the number of columns with an observed cell."""
-    columns = (column for rows in seen for column in rows.table.columns)
-    return len({column.name for column in columns if not column.is_missing})
+    return sum(not column.is_missing for column in table.columns)
 
 
 def _verdict(names: Sequence[str]) -> str:

@@ -5,15 +5,14 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Int
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
 from bayesgen.schema import Column, Schema
-from bayesgen.table import (
-    Table,
-)
+from bayesgen.table import Table, as_frame, row_keys
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 UNLABELLED = -1
@@ -73,7 +72,7 @@ class TrainingRows:
     X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
     weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
     a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
-    left out; None: all.
+    left out, in their order here; None: all.
     """
 
     X: object
@@ -144,6 +143,42 @@ class TrainingRows:
         """Return the rows without cached encodings, and without cells unless requested."""
         return dataclasses.replace(self, table=self.table if table else NO_CELLS)
 
+    @classmethod
+    def of_table(
+        cls, table: Table, codes: Labels, weight: Weights, classes: np.ndarray
+    ) -> "TrainingRows":
+        """Return the rows of a table as if they had been passed in one call.
+
+        Raises:
+            ValueError: there are codes of no class, or of other rows.
+        """
+        if not len(codes) == len(weight) == table.n_rows:
+            raise ValueError("its rows have labels or weights of other rows")
+        if ((codes < UNLABELLED) | (codes >= len(classes))).any():
+            raise ValueError("its rows have labels of no class")
+        y = np.array([*classes.tolist(), None], dtype=object)[codes]
+        return cls(as_frame(table), y, weight, table, codes, weight, classes)
+
+    def as_data(self) -> dict[str, object]:
+        """Return the arguments of `of_table`."""
+        table = dataclasses.replace(self.table, columns=tuple(self.table.columns), matrix=None)
+        names = ("codes", "weight", "classes")
+        return {"table": table} | {name: getattr(self, name) for name in names}
+
+    def by_content(self) -> "TrainingRows":
+        """Return the rows in an order that their content, labels and weights alone determine."""
+        order = np.lexsort((self.weight, self.codes, *row_keys(self.table)[::-1]))
+        return self._part(order, self.codes[order])
+
+    def as_passed(self) -> "TrainingRows":
+        """Return the rows in the order in which they were passed."""
+        order = np.argsort(self.positions())
+        return self._part(order, self.codes[order])
+
+    def positions(self) -> Int[np.ndarray, " row"]:
+        """Return where each row stands in X."""
+        return np.arange(len(self.codes)) if self.kept is None else self.kept
+
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
         kept = where if self.kept is None else self.kept[where]
@@ -154,12 +189,10 @@ class TrainingRows:
         return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
-        """Return the position of each label among classes, sorted, that hold those of the rows.
-
-        Every row must have a label (see `labelled`).
-        """
+        """Return the position of each label among classes, sorted, that hold those of the rows."""
         index = np.searchsorted(classes, self.classes)
-        return self.codes if len(index) == len(classes) else index[self.codes]
+        same = len(index) == len(classes)
+        return self.codes if same else np.append(index, UNLABELLED)[self.codes]
 
     def raw(self) -> object:
         """Return X without the rows that were left out."""

@@ -1,13 +1,15 @@
 """Fits to labeled and unlabeled rows: choice of inference, and its inputs."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import numpy as np
+from jaxtyping import Int
 
 from bayesgen.arguments import is_number
-from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.classes import Spec, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -37,10 +39,16 @@ from bayesgen.inference import (
     method_of,
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
-from bayesgen.inference import unlabelled_weights as weights
 from bayesgen.inference.unlabelled_draws import sampled
-from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
-from bayesgen.inference.unlabelled_weights import LabelledRows
+from bayesgen.inference.unlabelled_rows import (
+    ROWS,
+    WEIGHT,
+    ExpectedLabels,
+    Inferred,
+    UnlabelledRows,
+    first_shares,
+)
+from bayesgen.inference.unlabelled_weights import LabelledRows, learned, left_out, own_logs
 from bayesgen.likelihoods.remainder import is_whole
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
@@ -117,31 +125,36 @@ def infer(
         seed: of simulated draws.
         unseen: the argument of the classifier.
     """
-    lacking = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
-    if lacking and not state.likelihoods:
-        components = state.infer(inference, prior, seed)
-        found = _of_program(components, lacking, state, float(cast(float, weight)), unseen)
-        return UnlabelledFit(state, components, found)
-    if not lacking:
+    if all(rows.unlabelled is None for rows in seen):
         components = state.infer(inference, prior, seed)
         if seen:
             missing_pattern_warning.warn_of(state, prior, components.reader, seen[-1])
         return UnlabelledFit(state, components)
+    rows = _unlabelled_rows(state, seen, unseen)
+    if not state.likelihoods:
+        # of a program of the user's own
+        components = state.infer(inference, prior, seed)
+        labels = unlabelled.mean_labels(cast(Draws, components), rows.encoded, rows.n_rows)
+        details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}
+        components.report.details.update(details)
+        return UnlabelledFit(state, components, labels)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
                 f"{part.title} of block {name!r}", "its density rests on labeled rows themselves"
             )
-    rows = _unlabelled_rows(state, seen, unseen)
     method = _method(inference, state, weight, rows)
     require_possible(prior, state.classes)
     try:
-        found = _Inference.of(state, seen, prior, rows, seed, unseen).result(method, weight)
+        shares = first_shares(state.problem(prior), rows)
+        guesses = state.statistics + rows.statistics(state.likelihoods, shares)
+        completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
+        fit = _Inference(completed, seen, prior, rows, seed, unseen).fit(method, weight)
     except np.linalg.LinAlgError as error:
         joint = [name for name, part in state.likelihoods.items() if part.joint]
         raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
-    state.warn_of(found.components)
-    return found
+    state.warn_of(fit.components)
+    return fit
 
 
 def stated_weight(weight: Weight) -> float:
@@ -156,24 +169,10 @@ def stated_weight(weight: Weight) -> float:
     return float(cast(float, weight))
 
 
-def _of_program(
-    components: Components,
-    lacking: Sequence[TrainingRows],
-    state: TrainingState,
-    weight: float,
-    unseen: str,
-) -> Joint:
-    """Return P(y = k given x_i, theta) of unlabeled rows, averaged over the draws of a program."""
-    encoded = joined([rows.encode(state.schema, unseen) for rows in lacking])
-    n_rows = sum(len(rows.codes) for rows in lacking)
-    components.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
-    return unlabelled.mean_labels(cast(Draws, components), encoded, n_rows)
-
-
-def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Joint | None) -> Joint:
+def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, labels: Joint | None) -> Joint:
     """Return P(y_i = k given all rows) of rows with a label and without.
 
-    found: that of the rows without one, in order; None: there are none.
+    labels: those of the rows without one, in order; None: there are none.
 
     Raises:
         NoAttribute: no rows were kept.
@@ -184,16 +183,13 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
             "classifier that was fitted in parts, copied or loaded keeps none.",
             "Call fit with all rows.",
         )
-    parts = []
-    for rows in seen:
-        codes, there = rows.codes.copy(), rows.codes != UNLABELLED
-        codes[there] = rows.labelled.codes_among(classes)
-        parts.append(codes)
-    every = np.concatenate(parts)
-    out = (every[:, None] == np.arange(len(classes))).astype(float)
-    if found is not None:
-        out[every == UNLABELLED] = found
-    return out
+    codes = np.concatenate([rows.codes_among(classes) for rows in seen])
+    out = (codes[:, None] == np.arange(len(classes))).astype(float)
+    if labels is not None:
+        out[codes == UNLABELLED] = labels
+    # a stack fits rows in another order
+    call = np.repeat(np.arange(len(seen)), [len(rows.codes) for rows in seen])
+    return out[np.lexsort((np.concatenate([rows.positions() for rows in seen]), call))]
 
 
 def refuse(what: str | Words, why: str, cure: str | Cure = WITHOUT_THEM) -> NoReturn:
@@ -232,15 +228,11 @@ def _method(
         why = "their weight is learned by leave-one-out, which needs a closed form"
         python = f"unlabelled='learn' with inference={inference!r}"
         refuse(Words(python, f"--unlabelled learn with --inference {inference}"), why, cure)
-    if isinstance(weight, str) or not weight:
-        expected = bool(weight)
-    else:
-        expected = not is_whole(weight * rows.weight)
-        if expected and isinstance(method, Augmentation):
-            cure = "Use inference='expected', or unlabelled=1."
-            refuse(f"inference={inference!r}", "labels are drawn at whole weights alone", cure)
-        if isinstance(method, Exact) and automatic and rows.n_rows > MOST_SAMPLED:
-            expected = True
+    expected = isinstance(weight, str) or not is_whole((weight or 0.0) * rows.weight)
+    if expected and isinstance(method, Augmentation):
+        cure = "Use inference='expected', or unlabelled=1."
+        refuse(f"inference={inference!r}", "labels are drawn at whole weights alone", cure)
+    expected |= automatic and bool(weight) and rows.n_rows > MOST_SAMPLED
     if weight and isinstance(method, Exact) and not automatic:
         what = "the posterior was simulated by data augmentation"
         if expected:
@@ -266,14 +258,11 @@ def _unlabelled_rows(
     state: TrainingState, seen: Sequence[TrainingRows], unseen: str
 ) -> UnlabelledRows:
     """Return the rows without a label as likelihoods read them."""
-    some = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
-    encoded, schema = joined([rows.encode(state.schema, unseen) for rows in some]), state.schema
-    check_encoded(encoded, schema, state.likelihoods, 0)
-    n_levels = {
-        name: schema.n_levels(name) if part.kind == "levels" else ()
-        for name, part in state.likelihoods.items()
-    }
-    weight = np.concatenate([rows.weight for rows in some])
+    calls = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
+    encoded = joined([rows.encode(state.schema, unseen) for rows in calls])
+    check_encoded(encoded, state.schema, state.likelihoods, 0)
+    n_levels = {name: state.schema.n_levels(name) for name in state.likelihoods}
+    weight = np.concatenate([rows.weight for rows in calls])
     return UnlabelledRows(encoded, weight, len(state.classes), n_levels)
 
 
@@ -281,70 +270,49 @@ def _unlabelled_rows(
 class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
-    state: of the labeled rows. seen: all rows. prior: of the classes. guesses: statistics that
-    completed the model. problem: of the labeled rows. rows: those without a label. seed: of draws.
-    unseen: the argument of the classifier.
+    state: of the labeled rows, with the statistics that complete guesses. seen: all rows. prior: of
+    the classes. rows: those without a label. seed: of draws. unseen: the argument of the
+    classifier.
     """
 
     state: TrainingState
     seen: Sequence[TrainingRows]
     prior: Spec
-    guesses: ModelStatistics
-    problem: Problem
     rows: UnlabelledRows
     seed: int
     unseen: str
 
-    @classmethod
-    def of(
-        cls,
-        state: TrainingState,
-        seen: Sequence[TrainingRows],
-        prior: Spec,
-        rows: UnlabelledRows,
-        seed: int,
-        unseen: str,
-    ) -> "_Inference":
-        """Complete the model; prior: of the classes."""
-        count, origin = state.statistics.count, state.schema.origins()
-        classes = class_prior(prior, state.classes, count, frequencies=False)
-        likelihoods = {name: p.shifted(-origin[name]) for name, p in state.likelihoods.items()}
-        guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
-        expected = ExpectedLabels(guesses, (), np.empty(0))
-        problem = dataclasses.replace(state, unlabelled=expected).problem(prior)
-        return cls(state, seen, prior, guesses, problem, rows, seed, unseen)
+    @functools.cached_property
+    def problem(self) -> Problem:
+        """The problem of the labeled rows."""
+        return self.state.problem(self.prior)
 
-    def with_likelier_guesses(self) -> "_Inference":
-        """Return the inference with guesses from labeled rows alone, if these predict better.
+    @functools.cached_property
+    def labelled(self) -> LabelledRows:
+        """All labeled rows that were kept."""
+        calls = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
+        codes, weight = together(self.seen, self.state.classes)
+        return LabelledRows(joined(calls), codes, weight, one_each(weight))
 
-        Labeled rows judge, each left out, and guesses from labeled rows are completed without it.
-        Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
-        with 10 labels a class lost .16 nat by them at a weight near 0.
-        """
-        alone, judged = dataclasses.replace(self.state, unlabelled=None), self._judged()
-        problem, rows = alone.problem(self.prior), self._labelled()
-        judges = dataclasses.replace(rows.at(judged.rows), weight=judged.weight)
-        scores = alone.leave_one_out(
-            self.prior,
-            problem.reader,
-            rows.encoded,
-            rows.y,
-            rows.weight,
-            rows.away,
-            judged=judged.rows,
-        )
-        other = weights.left_out(self.problem, judges)
-        gain = weights.own_logs(scores, judges) - weights.own_logs(other, judges)
-        if gain @ judges.weight <= STRONG:
-            return self
-        return dataclasses.replace(self, guesses=self.state.statistics, problem=problem)
+    @functools.cached_property
+    def judged(self) -> JudgedRows:
+        """The labeled rows that judge, at most as many as judge the missing pattern."""
+        return judged_rows(self.seen, self.state.classes, len(self.state.schema.used()))
 
-    def result(self, method: Method, weight: Weight) -> UnlabelledFit:
+    @functools.cached_property
+    def few(self) -> Int[np.ndarray, " few"]:
+        """The classes of fewer than two labeled rows, by position."""
+        count = np.bincount(self.labelled.y, minlength=len(self.state.classes))
+        return np.flatnonzero(count < 2)
+
+    @functools.cached_property
+    def judges(self) -> LabelledRows:
+        """These rows, with their weights as judges."""
+        return dataclasses.replace(self.labelled.at(self.judged.rows), weight=self.judged.weight)
+
+    def fit(self, method: Method, weight: Weight) -> UnlabelledFit:
         """Return the fit under a stated weight of unlabeled rows, or a learned one."""
-        if not isinstance(weight, str):
-            return self._stated(method, float(weight or 0.0))
-        few = self._class_of_few()
-        if few is not None:
+        if weight == LEARN and len(self.few):
             warn(
                 UnlabelledHurts(
                     "class {label!r} has fewer than two labeled rows, too few to learn the weight "
@@ -353,77 +321,65 @@ class _Inference:
                         "Label more rows, or state their weight: unlabelled=0.1.",
                         "Label more rows, or state their weight: --unlabelled 0.1.",
                     ),
-                    label=few,
+                    label=self.state.classes[self.few[:1]].tolist()[0],
                 )
             )
-            return self._without(method)
-        own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
-        best = self.with_likelier_guesses()
-        judges = self._judges()
-        found = weights.learned(own, best.problem, best.guesses, judges, self.rows, self.seed)
-        state = dataclasses.replace(self.state, unlabelled=found.expected)
-        return UnlabelledFit(state, found.components, found.labels)
+            weight = 0.0
+        if isinstance(weight, str):
+            best, judges = self.with_likelier_guesses(), self.judges
+            draws = method.draws if isinstance(method, Exact | Expected) else Expected.draws
+            return best.fitted(learned(Expected(draws), best.problem, judges, self.rows, self.seed))
+        inferred = self.inferred(method, float(weight or 0.0))
+        details = {ROWS: float(self.rows.n_rows), WEIGHT: float(weight or 0.0)}
+        inferred.components.report.details.update(details)
+        return self.fitted(inferred)
 
-    def _stated(self, method: Method, weight: float) -> UnlabelledFit:
-        """Return the fit at a stated weight."""
+    def fitted(self, inferred: Inferred) -> UnlabelledFit:
+        """Return the fit of an inference, whose state holds what was made of unlabeled rows."""
+        guesses = cast(ExpectedLabels, self.state.unlabelled).guesses
+        state = dataclasses.replace(self.state, unlabelled=inferred.expected(guesses))
+        return UnlabelledFit(state, inferred.components, inferred.labels)
+
+    def with_likelier_guesses(self) -> "_Inference":
+        """Return the inference with guesses from labeled rows alone, if these predict better.
+
+        Labeled rows judge, each left out, and guesses from labeled rows are completed without it.
+        Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
+        with 10 labels a class lost .16 nat by them at a weight near 0.
+        """
+        alone = dataclasses.replace(self.state, unlabelled=None)
+        reader, rows, judges = alone.problem(self.prior).reader, self.labelled, self.judges
+        scores = alone.leave_one_out(
+            self.prior, reader, rows.encoded, rows.y, rows.weight, rows.away, self.judged.rows
+        )
+        logs = own_logs(scores, judges) - own_logs(left_out(self.problem, judges), judges)
+        if logs @ judges.weight <= STRONG:
+            return self
+        expected = ExpectedLabels(self.state.statistics)
+        state = dataclasses.replace(self.state, unlabelled=expected)
+        return dataclasses.replace(self, state=state)
+
+    def inferred(self, method: Method, weight: float) -> Inferred:
+        """Return what a method makes of the rows at a stated weight of those without a label."""
+        problem, rows, seed = self.problem, self.rows.times(weight), self.seed
+        shares = first_shares(problem, rows)
         if not weight:
-            return self._without(method)
-        rows, start, problem = self.rows.times(weight), self._start(), self.problem
+            added = rows.statistics(problem.reader.full, shares)
+            components = choose(method, problem).infer(problem, seed)
+            return Inferred(components, shares, (added,))
         if isinstance(method, MLE | MAP):
-            draws, labels = unlabelled.estimate(method, problem, rows, start)
-            draws.report.details[WEIGHT] = weight
-            return UnlabelledFit(self._with_added(), draws, labels)
-        found = unlabelled.maximize(MAP(), problem, rows, start)
-        added = rows.statistics(problem.reader.full, found.shares)
+            return unlabelled.estimate(method, problem, rows, shares)
+        maximum = unlabelled.maximize(MAP(), problem, rows, shares)
+        added = rows.statistics(problem.reader.full, maximum.shares)
         self._warn_of_harm(added, weight)
-        if not isinstance(method, Expected):
-            own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
-            draws, labels = sampled(own, problem, rows, self.seed)
-            draws.report.details[WEIGHT] = weight
-            return UnlabelledFit(self._with_added(added), draws, labels)
-        closed = method.infer(problem.plus(added), self.seed)
-        report = unlabelled.reported(closed, self.rows.n_rows, found)
-        report.details[WEIGHT] = weight
-        closed = dataclasses.replace(closed, report=report)
-        return UnlabelledFit(self._with_added(added), closed, found.shares)
-
-    def _without(self, method: Method) -> UnlabelledFit:
-        """Return the fit at weight 0: unlabeled rows complete guesses alone."""
-        start = self._start()
-        components = choose(method, self.problem).infer(self.problem, self.seed)
-        components.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
-        none = self.rows.times(0.0).statistics(self.problem.reader.full, start)
-        return UnlabelledFit(self._with_added(none), components, start)
-
-    def _start(self) -> Joint:
-        """Return P(y = k given x_i, labeled rows) of the unlabeled rows."""
-        return unlabelled.first_shares(self.problem, self.rows)
-
-    def _with_added(self, *added: ModelStatistics) -> TrainingState:
-        """Return the state with expected statistics of the unlabeled rows."""
-        expected = ExpectedLabels(self.guesses, added, np.ones(len(added)))
-        return dataclasses.replace(self.state, unlabelled=expected)
-
-    def _judges(self) -> LabelledRows:
-        """Return the labeled rows that judge, at most as many as judge the missing pattern."""
-        chosen = self._judged()
-        return dataclasses.replace(self._labelled().at(chosen.rows), weight=chosen.weight)
-
-    def _judged(self) -> JudgedRows:
-        """Return these rows, by their positions among the labeled ones."""
-        return judged_rows(self.seen, self.state.classes, len(self.state.schema.used()))
-
-    def _labelled(self) -> LabelledRows:
-        """Return all labeled rows."""
-        parts = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
-        codes, weight = together(self.seen, self.state.classes)
-        return LabelledRows(joined(parts), codes, weight, one_each(weight))
-
-    def _class_of_few(self) -> object | None:
-        """Return the label of a class with fewer than two labeled rows, if there is one."""
-        codes, _ = together(self.seen, self.state.classes)
-        few = np.flatnonzero(np.bincount(codes, minlength=len(self.state.classes)) < 2)
-        return self.state.classes[few[:1]].tolist()[0] if len(few) else None
+        if isinstance(method, Expected):
+            closed = method.infer(problem.plus(added), seed)
+            report = unlabelled.reported(closed, rows.n_rows, maximum)
+            closed = dataclasses.replace(closed, report=report)
+            return Inferred(closed, maximum.shares, (added,))
+        sampler = method if isinstance(method, Augmentation) else Augmentation(method.draws)
+        inferred = sampled(sampler, problem, rows, seed)
+        return dataclasses.replace(inferred, added=(added,))
 
     def _warn_of_harm(self, added: ModelStatistics, weight: float) -> None:
         """Warn if labeled rows left out are predicted worse than without unlabeled rows.
@@ -432,19 +388,17 @@ class _Inference:
 
         added: expected statistics of the unlabeled rows.
         """
-        seen = together(self.seen, self.state.classes)[1].sum()
-        fitted = self.problem.statistics.count.sum()
-        if not np.isclose(seen, fitted) or self._class_of_few() is not None:
+        kept, fitted = self.labelled.weight.sum(), self.problem.statistics.count.sum()
+        if len(self.few) or not np.isclose(kept, fitted):
             return
-        judges = self._judges()
-        logs = [
-            weights.own_logs(weights.left_out(problem, judges), judges)
-            for problem in (self.problem, self.problem.plus(added))
-        ]
-        gap, own = logs[0] - logs[1], judges.weight / judges.weight.sum()
-        loss = float(gap @ own)
+        judges, problem = self.judges, self.problem
+        logs, logs_with = (
+            own_logs(left_out(rows, judges), judges) for rows in (problem, problem.plus(added))
+        )
+        gap, share = logs - logs_with, judges.weight / judges.weight.sum()
+        loss = float(gap @ share)
         # standard error of a weighted mean
-        error = float(np.sqrt(own**2 @ (gap - loss) ** 2))
+        error = float(np.sqrt(share**2 @ (gap - loss) ** 2))
         if loss > HARM * error:
             warn(
                 UnlabelledHurts(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
@@ -70,35 +71,51 @@ class Augmentation:
             # unlike max and min these keep NaN, the diagnostic of too few draws
             details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
             details["ess"] = float(np.minimum(details["ess"], found["ess"]))
-        seconds = time.perf_counter() - start
+        cure = Cure(
+            ", state stronger prior guesses, or leave out columns with few observed cells.",
+            "leave out columns with few observed cells, or use --inference map.",
+        )
+        report = self.report(details, time.perf_counter() - start, cure)
+        return Draws(problem.reader, report, params, families)
+
+    def report(self, details: dict[str, float], seconds: float, cure: Cure) -> Report:
+        """Return the report of draws; cure: beside more draws, for chains that disagree."""
         good = has_converged(details, self.chains)
         words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
         verdict = Words(words)
         if not good:
             defaults = Augmentation()
-            more = max(2 * self.draws, defaults.draws), max(2 * self.warmup, defaults.warmup)
-            alone = ", chains=1" if self.chains == 1 else ""
-            verdict += f" {disagreement(self.chains)}: "
-            verdict += Cure(
-                f"ask for more, bg.Augmentation(draws={more[0]}, warmup={more[1]}{alone}), state "
-                "stronger prior guesses, or leave out columns with few observed cells.",
-                "leave out columns with few observed cells, or use --inference map.",
+            draws, warmup = (
+                max(2 * self.draws, defaults.draws),
+                max(2 * self.warmup, defaults.warmup),
             )
-        report = Report("augmentation", seconds, good, verdict, details)
-        return Draws(problem.reader, report, params, families)
+            alone = ", chains=1" if self.chains == 1 else ""
+            more = f"ask for more, bg.Augmentation(draws={draws}, warmup={warmup}{alone})"
+            verdict += f" {disagreement(self.chains)}: "
+            verdict += Cure(more + cure.python, cure.shell)
+        return Report("augmentation", seconds, good, verdict, details)
 
 
 def augment(
     data: IncompleteData, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
 ) -> tuple[Params, dict[str, float]]:
     """Return posterior draws (chain, draw, ...), with their largest r_hat and smallest ess."""
-    kept: Params = {}
-    for draw, step in enumerate(islice(data.gibbs(rng, chains), warmup, warmup + draws)):
-        for name, value in step.items():
-            if not draw:
-                kept[name] = np.empty((chains, draws, *value.shape[1:]))
-            kept[name][:, draw] = value
+    steps = islice(data.gibbs(rng, chains), warmup, warmup + draws)
+    kept = collected(({"": params} for params in steps), draws)[""]
     return kept, chain_diagnostics(data.compared(kept))
+
+
+def collected(steps: Iterable[dict[str, Params]], draws: int) -> dict[str, Params]:
+    """Return parameters by owner, (chain, draw, ...), of steps of all chains, (chain, ...)."""
+    kept: dict[str, Params] = {}
+    for draw, step in enumerate(steps):
+        for owner, params in step.items():
+            own = kept.setdefault(owner, {})
+            for name, value in params.items():
+                if not draw:
+                    own[name] = np.empty((len(value), draws, *value.shape[1:]))
+                own[name][:, draw] = value
+    return kept
 
 
 def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:

@@ -38,7 +38,7 @@ class Rows:
     n_classes: int
     n_levels: tuple[int, ...] = ()
 
-    def at(self, which: np.ndarray) -> "Rows":
+    def at(self, which: np.ndarray | slice) -> "Rows":
         """Return a subset of the rows, by position or mask."""
         parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
         return dataclasses.replace(self, **parts)

@@ -282,12 +282,9 @@ class LeftOut:
             for chunk in row_chunks(len(positions), max(1, LEFT_OUT_FLOATS // width)):
                 places = positions[chunk]
                 rows = self.judged[places]
-                x, y = self.x[rows], self.y[rows]
-                cells = np.nan_to_num(x)
-                if len(prior.components) > 1 and np.isnan(x).any():
-                    given = self.data.likelihood.conditional_given(params, x, y)
-                    cells = cells if given is None else np.where(np.isnan(x), given[0], x)
-                out[places] = scored_without(prior, filled, x, y, away[rows], cells)
+                out[places] = scored_without(
+                    prior, filled, self.x[rows], self.y[rows], away[rows], params
+                )
         return out
 
     def folds(self) -> Int[np.ndarray, " judged"]:
@@ -324,17 +321,12 @@ class LeftOut:
 
 
 def scored_without(
-    prior: Likelihood,
-    filled: Statistics,
-    x: Block,
-    y: Labels,
-    away: Weights,
-    cells: Block | None = None,
+    prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights, params: Params
 ) -> Joint:
     """Return the log predictive of each row by the others.
 
     Missing cells are integrated out, and so what a row loses there does not matter to it under one
-    prior; it does to the weights of a mixture of priors.
+    prior; it does to the weights of a mixture of priors, where it loses their expectation.
 
     Args:
         prior: completed.
@@ -342,7 +334,11 @@ def scored_without(
         x: rows to leave out, one at a time.
         y: their classes.
         away: how much of its weight each loses.
-        cells: x with the values in place of missing cells that `filled` loses; None: 0.
+        params: at which missing cells are expected.
     """
-    removed = prior.statistics_per_row(np.nan_to_num(x) if cells is None else cells, away)
+    cells = np.nan_to_num(x)
+    if len(prior.components) > 1 and np.isnan(x).any():
+        given = prior.components[0].conditional_given(params, x, y)
+        cells = cells if given is None else np.where(np.isnan(x), given[0], x)
+    removed = prior.statistics_per_row(cells, away)
     return prior.log_predictive_updated(filled.without_each(removed, y), x)

@@ -11,34 +11,31 @@ B 56, 363-375.
 import dataclasses
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import Cure, Words
-from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.data_augmentation import Augmentation
+from bayesgen.errors import Cure
+from bayesgen.inference.chain_diagnostics import chain_diagnostics
+from bayesgen.inference.components import picked
+from bayesgen.inference.data_augmentation import Augmentation, collected
 from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import expected_statistics, missing_cells
-from bayesgen.inference.report import Report
-from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows
+from bayesgen.inference.scores import class_probabilities
+from bayesgen.inference.unlabelled_rows import ROWS, Inferred, UnlabelledRows, log_joint
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint, Params, Traceable
 
 WATCHED = 100
 """Parameters whose chains are compared: 2 s of diagnostics for 4,000 draws."""
+TOO_FEW = Cure(".", "use --inference expected.")
 
 ByChain = Float[np.ndarray, "row chain class"]
 
 
-def sampled(
-    method: Augmentation,
-    problem: Problem,
-    rows: UnlabelledRows,
-    seed: int,
-) -> tuple[Draws, Joint]:
+def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: int) -> Inferred:
     """Return draws of every parameter, and the mean over draws of P(y = k given x_i, theta).
 
     Args:
@@ -49,45 +46,25 @@ def sampled(
     """
     start, rng = time.perf_counter(), np.random.default_rng(seed)
     chain, model, statistics = _Chain(problem, rows, rng), problem.model, problem.statistics
-    posterior = model.posterior(expected_statistics(model, statistics)[0])
-    params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
-    params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
-    joint = chain.log_joint(params)
-    draws: dict[str, Params] = {owner: {} for owner in params}
     labels = np.zeros((rows.n_rows, len(statistics.count)))
-    for sweep in range(method.warmup + method.draws):
-        params = chain.swept(params, joint)
+
+    def sweeps() -> Iterator[dict[str, Params]]:
+        posterior = model.posterior(expected_statistics(model, statistics)[0])
+        params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
+        params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
         joint = chain.log_joint(params)
-        draw = sweep - method.warmup
-        if draw < 0:
-            continue
-        labels += _shares(joint).sum(axis=1)
-        for owner, values in params.items():
-            for name, value in values.items():
-                if not draw:
-                    shape = (method.chains, method.draws, *value.shape[1:])
-                    draws[owner][name] = np.empty(shape)
-                draws[owner][name][:, draw] = value
+        for sweep in range(method.warmup + method.draws):
+            params = chain.swept(params, joint)
+            joint = chain.log_joint(params)
+            if sweep >= method.warmup:
+                labels[:] += _shares(joint).sum(axis=1)
+                yield params
+
+    draws = collected(sweeps(), method.draws)
     details = chain_diagnostics(_compared(draws)) | {ROWS: float(rows.n_rows)}
-    seconds = time.perf_counter() - start
-    good = has_converged(details, method.chains)
-    report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
+    report = method.report(details, time.perf_counter() - start, TOO_FEW)
     labels /= labels.sum(axis=1, keepdims=True)
-    return Draws(problem.reader, report, draws, model.blocks), labels
-
-
-def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> Words:
-    """Return a sentence on the draws, with a remedy where they are too few."""
-    words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
-    verdict = Words(words)
-    if good:
-        return verdict
-    more = max(2 * method.draws, 1000), max(2 * method.warmup, 200)
-    cure = Cure(
-        f"ask for more, bg.Augmentation(draws={more[0]}, warmup={more[1]}).",
-        "use --inference expected.",
-    )
-    return verdict + f" {disagreement(method.chains)}: " + cure
+    return Inferred(Draws(problem.reader, report, draws, model.blocks), labels)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,32 +82,29 @@ class _Chain:
 
     def log_joint(self, params: dict[str, Params]) -> ByChain:
         """Return log a_ik of every chain."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(params["class"]["probs"])
-        out = np.broadcast_to(logs, (self.rows.n_rows, *logs.shape))
-        for name, part in self.problem.model.blocks.items():
-            out = out + part.log_density_fn(params[name])(self._read[name])
-        return out
+        return log_joint(self.problem.model, params, self._read, self.rows.n_rows)
 
     def swept(self, params: dict[str, Params], joint: ByChain) -> dict[str, Params]:
         """Return the parameters after a sweep; joint: log a_ik before it."""
-        each = [self._step(params, joint, c) for c in range(joint.shape[1])]
+        chains = [self._step(params, joint, c) for c in range(joint.shape[1])]
         return {
-            owner: {name: np.concatenate([one[owner][name] for one in each]) for name in values}
+            owner: {
+                name: np.concatenate([chain[owner][name] for chain in chains]) for name in values
+            }
             for owner, values in params.items()
         }
 
     def _step(self, params: dict[str, Params], joint: ByChain, c: int) -> dict[str, Params]:
         """Return parameters of one chain, given labels that are drawn given those before."""
-        whole = self.problem.plus(self._labelled(joint[:, c])).statistics
-        out = {"class": self.problem.model.classes.posterior(whole.count).draw(self.rng, 1)}
+        statistics = self.problem.plus(self._labelled(joint[:, c])).statistics
+        out = {"class": self.problem.model.classes.posterior(statistics.count).draw(self.rng, 1)}
         for name, part in self.problem.model.blocks.items():
-            incomplete = missing_cells(part, whole.blocks[name])
+            incomplete = missing_cells(part, statistics.blocks[name])
             if incomplete is None:
-                out[name] = part.posterior(whole.blocks[name]).draw(self.rng, 1)
+                out[name] = part.posterior(statistics.blocks[name]).draw(self.rng, 1)
             else:
-                own = {key: value[c : c + 1] for key, value in params[name].items()}
-                out[name] = incomplete.step(own, self.rng)
+                before = {key: value[c : c + 1] for key, value in params[name].items()}
+                out[name] = incomplete.step(before, self.rng)
         return out
 
     def _labelled(self, joint: Joint) -> ModelStatistics:
@@ -139,29 +113,25 @@ class _Chain:
         if (weight <= 1).all():
             # one label each
             return self.rows.labelled(likelihoods, _drawn(joint, self.rng))
-        count = self.rng.multinomial(weight.astype(int), _shares(joint[:, None])[:, 0])
+        count = self.rng.multinomial(weight.astype(int), _shares(joint))
         return self.rows.statistics(likelihoods, count / weight[:, None])
 
 
 def _shares(joint: ByChain) -> ByChain:
     """Return a_ik / sum_k a_ik; a row impossible in every class is as likely in each."""
-    top = joint.max(axis=-1, keepdims=True)
-    odds = np.exp(np.where(np.isneginf(top), 0.0, joint - np.where(np.isneginf(top), 0.0, top)))
-    return odds / odds.sum(axis=-1, keepdims=True)
+    logs = joint.reshape(-1, joint.shape[-1])
+    return class_probabilities(logs, np.zeros(logs.shape[1])).reshape(joint.shape)
 
 
 def _drawn(logs: Joint, rng: np.random.Generator) -> np.ndarray:
     """Return a class for each row, drawn in proportion to exp(logs)."""
-    steps = _shares(logs[:, None])[:, 0].cumsum(axis=1)
-    place = rng.random((len(logs), 1)) * steps[:, -1:]
-    return np.minimum((place >= steps).sum(axis=1), logs.shape[1] - 1)
+    return picked(_shares(logs), rng.random((len(logs), 1)))
 
 
 def _compared(draws: Mapping[str, Params]) -> Float[np.ndarray, "chain draw value"]:
     """Return the scalars whose chains are compared: those that vary, at most WATCHED of them."""
-    parts = [v.reshape(*v.shape[:2], -1) for own in draws.values() for v in own.values()]
-    every = np.concatenate(parts, axis=2)
-    varied = np.flatnonzero(np.ptp(every, axis=(0, 1)) > 0)
-    return every[
-        ..., varied[np.linspace(0, len(varied) - 1, min(len(varied), WATCHED)).astype(int)]
-    ]
+    values = [v.reshape(*v.shape[:2], -1) for owner in draws.values() for v in owner.values()]
+    scalars = np.concatenate(values, axis=2)
+    varied = np.flatnonzero(np.ptp(scalars, axis=(0, 1)) > 0)
+    places = np.linspace(0, len(varied) - 1, min(len(varied), WATCHED)).astype(int)
+    return scalars[..., varied[places]]

@@ -17,18 +17,18 @@ import dataclasses
 import functools
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 from scipy.sparse import issparse, vstack
 
-from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import no_closed_form
 from bayesgen.inference.closed_form import ClosedForm
-from bayesgen.inference.components import take_rows
+from bayesgen.inference.components import Components, take_rows
 from bayesgen.inference.draws import Draws, point_estimate
+from bayesgen.inference.exact import Expected
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.point_estimates import MAP, MLE
 from bayesgen.inference.report import Report
@@ -77,20 +77,21 @@ class UnlabelledRows:
         sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
         return model_statistics(likelihoods, self.encoded, y, self.weight, **sizes)
 
-    def statistics(self, likelihoods: Mapping[str, Likelihood], share: Joint) -> ModelStatistics:
+    def statistics(self, likelihoods: Mapping[str, Likelihood], shares: Joint) -> ModelStatistics:
         """Return the statistics of rows that belong to each class in part.
 
-        likelihoods: of the blocks. share: of each row in each class, (row, class).
+        likelihoods: of the blocks. shares: of each row in each class, (row, class).
         """
-        classes, parts = np.arange(self.n_classes), []
-        weight = self.weight[:, None] * share
-        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
+        weight, y = self.weight[:, None] * shares, np.arange(self.n_classes)
+        chunks = []
         for rows in row_chunks(self.n_rows, CHUNK):
-            some = take_rows({name: self.encoded[name] for name in likelihoods}, rows)
-            each = {name: repeated(x, self.n_classes) for name, x in some.items()}
-            y = np.repeat(classes, len(range(self.n_rows)[rows]))
-            parts.append(model_statistics(likelihoods, each, y, weight[rows].T.ravel(), **sizes))
-        return functools.reduce(operator.add, parts)
+            copies = dataclasses.replace(
+                self,
+                encoded={n: repeated(self.encoded[n][rows], self.n_classes) for n in likelihoods},
+                weight=weight[rows].T.ravel(),
+            )
+            chunks.append(copies.labelled(likelihoods, np.repeat(y, len(weight[rows]))))
+        return functools.reduce(operator.add, chunks)
 
 
 def repeated(x: Traceable, times: int) -> Traceable:
@@ -98,45 +99,9 @@ def repeated(x: Traceable, times: int) -> Traceable:
     return vstack([x] * times, format="csr") if issparse(x) else np.tile(x, (times, 1))
 
 
-# -- prior guesses ---------------------------------------------------------------------------------
-
-
-def guess_statistics(
-    classes: ClassPrior,
-    likelihoods: Mapping[str, Likelihood],
-    labelled: ModelStatistics,
-    rows: UnlabelledRows,
-) -> ModelStatistics:
-    """Return the statistics by which prior guesses are completed: of all rows, each once.
-
-    Rows without a label count in each class by its predictive probability given the labeled rows.
-    """
-    shares = first_shares(Problem.of(classes, likelihoods, labelled), rows)
-    return labelled + rows.statistics(likelihoods, shares)
-
-
 def first_shares(problem: Problem, rows: UnlabelledRows) -> Joint:
-    """Return P(y = k given x_i, labeled rows), parameters integrated out."""
-    model = closed_forms(problem.model)
-    posterior = model.posterior(expected_statistics(model, problem.statistics)[0])
-    scores = {name: part.predictive() for name, part in posterior.blocks.items()}
-    log_classes = posterior.classes.log_predictive()
-    read = problem.reader.read(rows.encoded)
-    joint = log_classes + np.zeros((rows.n_rows, 1))
-    for name, score in scores.items():
-        joint = joint + score(read[name])
-    return class_probabilities(joint, log_classes)
-
-
-def closed_forms(model: Model) -> Model:
-    """Return the model with conjugate priors, and without the blocks that have none."""
-    blocks = {}
-    for name, part in model.blocks.items():
-        if not part.conjugate and getattr(part, "prior", None) == "lkj":
-            part = part.with_arrays({"prior": "conjugate"})
-        if part.conjugate:
-            blocks[name] = part
-    return dataclasses.replace(model, blocks=blocks)
+    """Return P(y = k given x_i, labeled rows) of the rows, parameters integrated out."""
+    return Expected().infer(problem, seed=0).class_weights(rows.encoded, rows.n_rows)
 
 
 # -- expectation-maximization ----------------------------------------------------------------------
@@ -181,22 +146,22 @@ def maximize(
             maximum given the shares is searched from the parameters of the step before.
         cell_steps: steps of that search, EM over missing cells; by default it comes to rest.
     """
-    # of blocks that tell classes apart; the others have no parameters
     statistics, reader = problem.statistics, problem.reader
-    likelihoods = {name: reader.full[name] for name in problem.model.blocks}
-    read, heights, params = reader.read(rows.encoded), [], start
     model = with_one_prior(problem.model, statistics, start)
+    encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
-        whole = statistics + reader.kept_of(rows.statistics(likelihoods, shares))
-        params, findings = maximum_of(method, model, whole, params, cell_steps)
-        joint = log_joint(model.blocks, params, read, rows.n_rows)
-        with np.errstate(divide="ignore"):
-            log_classes = np.log(params["class"]["probs"])
-        again = class_probabilities(joint, log_classes)
-        height = log_likelihood(model, params, statistics)
+        expected = problem.plus(rows.statistics(reader.full, shares)).statistics
+        params, findings = maximum_of(method, model, expected, params, cell_steps)
+        draw = {
+            owner: {name: np.asarray(value)[None] for name, value in values.items()}
+            for owner, values in params.items()
+        }
+        joint = log_joint(model, draw, encoded, rows.n_rows)[:, 0]
+        height = log_likelihood(model, draw, statistics)
         heights.append(height + float(rows.weight @ np.logaddexp.reduce(joint, axis=1)))
-        moved, shares = np.abs(again - shares).max(initial=0.0), again
-        converged = bool(moved <= tolerance)
+        with np.errstate(divide="ignore"):
+            before, shares = shares, class_probabilities(joint, np.log(params["class"]["probs"]))
+        converged = bool(np.abs(shares - before).max(initial=0.0) <= tolerance)
         if converged or len(heights) >= most_steps:
             return Maximum(params, shares, heights, converged, findings)
 
@@ -210,14 +175,12 @@ def with_one_prior(
 
     centers: parameters at which missing cells are expected, by block; by default the mode.
     """
-    if all(len(part.components) == 1 for part in model.blocks.values()):
-        blocks = {name: part.components[0] for name, part in model.blocks.items()}
-        return dataclasses.replace(model, blocks=blocks)
-    filled, blocks = expected_statistics(model, statistics, centers)[0], {}
-    for name, part in model.blocks.items():
-        found = part.components
-        scores = [one.log_evidence(filled.blocks[name]) for one in found] if len(found) > 1 else [0]
-        blocks[name] = found[int(np.argmax(scores))]
+    blocks = {name: part.components[0] for name, part in model.blocks.items()}
+    mixtures = model.only([name for name, part in model.blocks.items() if len(part.components) > 1])
+    filled = expected_statistics(mixtures, statistics, centers)[0]
+    for name, part in mixtures.blocks.items():
+        evidences = [prior.log_evidence(filled.blocks[name]) for prior in part.components]
+        blocks[name] = part.components[int(np.argmax(evidences))]
     return dataclasses.replace(model, blocks=blocks)
 
 
@@ -244,38 +207,29 @@ def maximum_of(
 
 
 def log_joint(
-    blocks: Mapping[str, Likelihood],
-    params: Mapping[str, Params],
-    rows: Mapping[str, Traceable],
-    n_rows: int,
-) -> Joint:
-    """Return log P(k) p(x_i given k, theta) at one draw of the parameters, (row, class)."""
+    model: Model, params: Mapping[str, Params], encoded: Encoded, n_rows: int
+) -> Float[np.ndarray, "row draw class"]:
+    """Return log a_ik(theta) of rows as the model reads them; params: (draw, ...), by owner."""
     with np.errstate(divide="ignore"):
         log_classes = np.log(params["class"]["probs"])
-    out = np.tile(log_classes, (n_rows, 1))
-    for name, part in blocks.items():
-        out += density(part, params[name])(rows[name])
+    out = np.broadcast_to(log_classes, (n_rows, *log_classes.shape))
+    for name, part in model.blocks.items():
+        out = out + part.log_density_fn(params[name])(encoded[name])
     return out
-
-
-def density(part: Likelihood, params: Params) -> Callable[[Traceable], Joint]:
-    """Return x -> log p(x given y = k) at one draw of the parameters, shape (row, class)."""
-    score = part.log_density_fn({name: np.asarray(value)[None] for name, value in params.items()})
-    return lambda x: score(x)[:, 0]
 
 
 def log_likelihood(
     model: Model, params: Mapping[str, Params], statistics: ModelStatistics
 ) -> float:
-    """Return log p(labels and rows given theta) of labeled rows."""
+    """Return log p(labels and rows given theta) of labeled rows; params: of one draw, (1, ...)."""
     count = statistics.count
     with np.errstate(divide="ignore"):
-        logs = np.log(np.where(count > 0, params["class"]["probs"], 1.0))
-    total = float(count @ logs)
-    for name, part in model.blocks.items():
-        one = {key: np.asarray(value)[None] for key, value in params[name].items()}
-        total += float(part.log_likelihood(one, statistics.blocks[name])[0])
-    return total
+        logs = np.log(np.where(count > 0, params["class"]["probs"][0], 1.0))
+    blocks = (
+        part.log_likelihood(params[name], statistics.blocks[name])[0]
+        for name, part in model.blocks.items()
+    )
+    return float(count @ logs) + sum(map(float, blocks))
 
 
 # -- posteriors ------------------------------------------------------------------------------------
@@ -291,8 +245,26 @@ class ExpectedLabels:
     """
 
     guesses: ModelStatistics
-    added: tuple[ModelStatistics, ...]
-    shares: Float[np.ndarray, " weight"]
+    added: tuple[ModelStatistics, ...] = ()
+    shares: Float[np.ndarray, " weight"] = dataclasses.field(default_factory=lambda: np.empty(0))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inferred:
+    """What inference made of labeled and unlabeled rows.
+
+    components: of the posterior. labels: P(y = k given x_i, all rows) of the unlabeled rows. added:
+    expected statistics of these, by weight, and shares: of the weights, as in `ExpectedLabels`.
+    """
+
+    components: Components
+    labels: Joint
+    added: tuple[ModelStatistics, ...] = ()
+    shares: Float[np.ndarray, " weight"] = dataclasses.field(default_factory=lambda: np.ones(1))
+
+    def expected(self, guesses: ModelStatistics) -> ExpectedLabels:
+        """Return the expected labels and statistics, beside what completed the prior guesses."""
+        return ExpectedLabels(guesses, self.added, self.shares[: len(self.added)])
 
 
 SAMPLES = Cure(" unlabelled=1 samples them.", " --unlabelled 1 samples them.")
@@ -303,11 +275,10 @@ EM_STOPPED = Words("EM over the labels stopped before it converged: ") + Cure(
 )
 
 
-def reported(posterior: ClosedForm, n_rows: int, found: Maximum) -> Report:
+def reported(posterior: ClosedForm, n_rows: int, maximum: Maximum) -> Report:
     """Return the report of an expected posterior; n_rows: without a label."""
-    own = posterior.report
-    converged = own.converged and found.converged
-    outcome = EM_STOPPED
+    report = posterior.report
+    converged, outcome = report.converged and maximum.converged, EM_STOPPED
     if converged:
         outcome = (
             Words(
@@ -316,32 +287,27 @@ def reported(posterior: ClosedForm, n_rows: int, found: Maximum) -> Report:
             )
             + SAMPLES
         )
-    if own.method == "expected":
-        outcome = outcome + " " + own.outcome
-    details = own.details | {
-        ROWS: float(n_rows),
-        "em.steps": float(len(found.heights)),
-    }
+    if report.method == "expected":
+        outcome = outcome + " " + report.outcome
+    details = report.details | {ROWS: float(n_rows), "em.steps": float(len(maximum.heights))}
     changed = {"method": "expected", "converged": converged, "details": details}
-    return dataclasses.replace(own, outcome=outcome, **changed)
+    return dataclasses.replace(report, outcome=outcome, **changed)
 
 
-def estimate(
-    method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint
-) -> tuple[Draws, Joint]:
+def estimate(method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint) -> Inferred:
     """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
     start = time.perf_counter()
-    found = maximize(method, problem, rows, shares)
+    maximum = maximize(method, problem, rows, shares)
     details = {
         ROWS: float(rows.n_rows),
-        "em.steps": float(len(found.heights)),
-        "log_likelihood": found.heights[-1],
+        "em.steps": float(len(maximum.heights)),
+        "log_likelihood": maximum.heights[-1],
     }
-    verdict = Words("Converged.") if found.converged else EM_STOPPED
+    verdict = Words("Converged.") if maximum.converged else EM_STOPPED
     seconds = time.perf_counter() - start
-    report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
+    report = Report(method.name, seconds, maximum.converged, verdict, details, maximum.findings)
     blocks, reader = problem.model.blocks, problem.reader
-    return point_estimate(found.params, blocks, reader, report), found.shares
+    return Inferred(point_estimate(maximum.params, blocks, reader, report), maximum.shares)
 
 
 def mean_labels(posterior: Draws, encoded: Encoded, n_rows: int) -> Joint:

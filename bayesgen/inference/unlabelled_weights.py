@@ -26,9 +26,10 @@ from scipy.sparse import issparse
 from bayesgen.inference.average import Average, averaged_scores
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.exact import Expected
+from bayesgen.inference.leave_one_out import BATCH_FLOATS
+from bayesgen.inference.leave_one_out import Rows as BlockRows
 from bayesgen.inference.missing import FOLDS as FOLDS_OF_INCOMPLETE
 from bayesgen.inference.missing import (
-    IncompleteData,
     any_missing,
     missing_cells,
     modes,
@@ -40,6 +41,7 @@ from bayesgen.inference.stacking import weights_of
 from bayesgen.inference.unlabelled_rows import (
     WEIGHT,
     ExpectedLabels,
+    Inferred,
     Maximum,
     UnlabelledRows,
     first_shares,
@@ -49,7 +51,6 @@ from bayesgen.inference.unlabelled_rows import (
 )
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
@@ -73,8 +74,8 @@ its own, 1, 2, 3 and 4 steps gave a mean log loss of .628, .621, .617 and .615 o
 for left-out rows without unlabeled ones."""
 CELL_STEPS = 2
 """Steps of EM over missing cells in each of these steps: six in all, where `missing` takes five."""
-BATCH_FLOATS = 500_000
-"""Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
+DIGITS = 9
+"""Decimals of scores above which they differ by more than rounding."""
 FEWEST_DRAWS = 50
 """Draws of each weight at least."""
 
@@ -98,113 +99,67 @@ class LabelledRows:
         return LabelledRows(encoded, self.y[where], self.weight[where], self.away[where])
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Learned:
-    """A posterior averaged over weights of unlabeled rows.
-
-    components: the average. expected: what was made of the unlabeled rows. labels: P(y = k given
-    x_i, all rows) of these.
-    """
-
-    components: Average
-    expected: ExpectedLabels
-    labels: Joint
-
-
 def learned(
-    method: Expected,
-    problem: Problem,
-    guesses: ModelStatistics,
-    labelled: LabelledRows,
-    rows: UnlabelledRows,
-    seed: int,
-) -> Learned:
+    method: Expected, problem: Problem, judges: LabelledRows, rows: UnlabelledRows, seed: int
+) -> Inferred:
     """Return the posterior averaged over the weights of unlabeled rows.
 
     Args:
         method: of the closed forms; its draws are shared out by weight.
         problem: of the labeled rows.
-        guesses: by which the model was completed.
-        labelled: rows that judge.
+        judges: labeled rows that judge.
         rows: those without a label.
         seed: of draws.
     """
-    start, reader = first_shares(problem, rows), problem.reader
+    likelihoods = problem.reader.full
     centers = modes(with_one_prior(problem.model, problem.statistics), problem.statistics)
-    found = [Maximum(centers, start, [], converged=True)]
-    likelihoods, added = reader.full, []
-    for weight in GRID:
-        some = rows.times(weight)
-        if weight:
-            # from the end at the weight before: two thirds of the steps (measured)
-            before = found[-1]
-            found.append(
-                maximize(
-                    MAP(),
-                    problem,
-                    some,
-                    before.shares,
-                    tolerance=TOLERANCE,
-                    start=before.params,
-                )
-            )
-        added.append(some.statistics(likelihoods, found[-1].shares))
-    logs = np.array(
-        [
-            _logs(problem.plus(part), labelled, maximum.params)
-            for part, maximum in zip(added, found, strict=True)
-        ]
-    )
+    maxima = [Maximum(centers, first_shares(problem, rows), [], converged=True)]
+    for weight in GRID[1:]:
+        # from the end at the weight before: two thirds of the steps (measured)
+        shares, params = maxima[-1].shares, maxima[-1].params
+        maxima.append(
+            maximize(MAP(), problem, rows.times(weight), shares, tolerance=TOLERANCE, start=params)
+        )
+    added = [
+        rows.times(weight).statistics(likelihoods, maximum.shares)
+        for weight, maximum in zip(GRID, maxima, strict=True)
+    ]
+    scores = [
+        left_out(problem.plus(statistics), judges, maximum.params)
+        for statistics, maximum in zip(added, maxima, strict=True)
+    ]
+    logs = np.array([own_logs(score, judges) for score in scores])
     # known labels flatter a weight: one that is negligible with them would be so without
-    larger = np.flatnonzero(_stacked(logs, labelled)[1:] > NEGLIGIBLE) + 1
+    larger = np.flatnonzero(_stacked(logs, judges)[1:] > NEGLIGIBLE) + 1
     incomplete = any_missing(problem.model, problem.plus(added[-1]).statistics)
-    scores = left_out(problem, labelled, centers)
-    folds = _folds(scores, labelled, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
+    folds = _folds(scores[0], judges, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
     for i in larger.tolist():
         weighted = rows.times(GRID[i])
         for fold in folds:
-            logs[i, fold] = _logs_without(problem, labelled.at(fold), weighted, found[i])
-    share = _stacked(logs, labelled)
-    large = np.flatnonzero(share > NEGLIGIBLE)
+            logs[i, fold] = _logs_without(problem, judges.at(fold), weighted, maxima[i])
+    share = _stacked(logs, judges)
+    large = np.flatnonzero(share > NEGLIGIBLE).tolist()
     share = share[large] / share[large].sum()
-    members = []
-    for i, part in zip(large.tolist(), share.tolist(), strict=True):
-        own = Expected(draws=max(FEWEST_DRAWS, round(method.draws * part)))
-        members.append(own.infer(problem.plus(added[i]), seed))
-    last = found[int(large[-1])]
-    total = float(labelled.weight.sum())
-    report = reported(members[-1], rows.n_rows, last)
-    with_all = np.logaddexp.reduce(np.log(share)[:, None] + logs[large])
-    report.details.update(
-        {
-            WEIGHT: float(share @ np.array(GRID)[large]),
-            "unlabelled.loo_without": float(logs[0] @ labelled.weight) / total,
-            "unlabelled.loo_with": float(with_all @ labelled.weight) / total,
-        }
+    members = tuple(
+        Expected(max(FEWEST_DRAWS, round(method.draws * part))).infer(problem.plus(added[i]), seed)
+        for i, part in zip(large, share.tolist(), strict=True)
     )
-    average = Average(reader, report, tuple(members), share)
-    labels = np.tensordot(share, np.stack([found[i].shares for i in large.tolist()]), 1)
+    report, total = reported(members[-1], rows.n_rows, maxima[large[-1]]), judges.weight.sum()
+    logs_with = np.logaddexp.reduce(np.log(share)[:, None] + logs[large])
+    report.details[WEIGHT] = float(share @ np.array(GRID)[large])
+    report.details["unlabelled.loo_without"] = float(logs[0] @ judges.weight / total)
+    report.details["unlabelled.loo_with"] = float(logs_with @ judges.weight / total)
+    labels = np.tensordot(share, np.stack([maxima[i].shares for i in large]), 1)
     labels /= labels.sum(axis=1, keepdims=True)
-    expected = ExpectedLabels(guesses, tuple(added[i] for i in large.tolist()), share)
-    return Learned(average, expected, labels)
+    average = Average(problem.reader, report, members, share)
+    return Inferred(average, labels, tuple(added[i] for i in large), share)
 
 
 def _stacked(
-    logs: Float[np.ndarray, "weight row"], labelled: LabelledRows
+    logs: Float[np.ndarray, "weight row"], judges: LabelledRows
 ) -> Float[np.ndarray, " weight"]:
     """Return the weight in the average of each weight of the grid."""
-    return weights_of(logs, labelled.weight, prior_rows=PRIOR_ROWS)
-
-
-def _logs(
-    problem: Problem, labelled: LabelledRows, centers: Mapping[str, Params]
-) -> Float[np.ndarray, " row"]:
-    """Return log P(y_i given x_i, the other rows) of labeled rows.
-
-    problem: of all rows; the responsibilities of those without a label stay. centers: parameters
-    at which missing cells are expected, by block.
-    """
-    return own_logs(left_out(problem, labelled, centers), labelled)
+    return weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
 
 
 def _logs_without(
@@ -214,11 +169,11 @@ def _logs_without(
 
     rows: without a label, at the weight that is scored. whole: the end of EM with all labels.
     """
-    away = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
     likelihoods = problem.reader.full
+    lost = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
     maximum = maximize(
         MAP(),
-        problem.minus(away.labelled(likelihoods, fold.y)),
+        problem.minus(lost.labelled(likelihoods, fold.y)),
         rows,
         whole.shares,
         tolerance=TOLERANCE,
@@ -227,24 +182,27 @@ def _logs_without(
         cell_steps=CELL_STEPS,
     )
     added = rows.statistics(likelihoods, maximum.shares)
-    return _logs(problem.plus(added), fold, maximum.params)
+    return own_logs(left_out(problem.plus(added), fold, maximum.params), fold)
 
 
 def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:
     """Return positions of the rows of each fold, which does not depend on the order of the rows.
 
-    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn. number: of
-    folds at most.
+    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn; where it is
+        equal up to rounding, by the scores of all classes, and of the parts, in any order of these.
+    number: of folds at most.
     """
-    order = np.argsort(scores.joint[np.arange(len(rows.y)), rows.y], kind="stable")
+    own = scores.joint[np.arange(len(rows.y)), rows.y]
+    parts = np.square(scores.parts).sum(axis=1)
+    order = np.lexsort(np.round([*parts.T, *scores.joint.T, own], DIGITS))
     return [order[start::number] for start in range(min(number, len(order)))]
 
 
 def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows); 0 where it is impossible without the row."""
     logs = log_class_probabilities(scores.joint, scores.log_classes)
-    own = logs[np.arange(len(rows.y)), rows.y]
-    return np.where(np.isneginf(own), 0.0, own)
+    logs = logs[np.arange(len(rows.y)), rows.y]
+    return np.where(np.isneginf(logs), 0.0, logs)
 
 
 def left_out_of_all(problem: Problem, expected: ExpectedLabels, rows: LabelledRows) -> Scores:
@@ -252,8 +210,8 @@ def left_out_of_all(problem: Problem, expected: ExpectedLabels, rows: LabelledRo
 
     problem: of the labeled rows.
     """
-    each = [left_out(problem.plus(part), rows) for part in expected.added]
-    return averaged_scores(each, expected.shares)
+    scores = [left_out(problem.plus(statistics), rows) for statistics in expected.added]
+    return averaged_scores(scores, expected.shares)
 
 
 def left_out(
@@ -268,69 +226,58 @@ def left_out(
         rows: those to leave out, one at a time.
         centers: parameters at which missing cells are expected, by block; by default the mode.
     """
-    statistics, reader = problem.statistics, problem.reader
-    size = len(statistics.count)
-    count = statistics.count - rows.away[:, None] * (rows.y[:, None] == np.arange(size))
-    classes = problem.model.classes
+    statistics, reader, classes = problem.statistics, problem.reader, problem.model.classes
+    n_rows, n_classes = len(rows.y), len(statistics.count)
     if classes.is_fixed:
-        log_classes = np.broadcast_to(classes.log_predictive(), (len(rows.y), size))
+        log_classes = np.broadcast_to(classes.log_predictive(), (n_rows, n_classes))
     else:
-        prior = classes.rows * classes.probs + np.maximum(count, 0.0)
-        log_classes = np.log(prior / prior.sum(axis=1, keepdims=True))
-    encoded = reader.read(rows.encoded)
-    parts = [np.zeros((len(rows.y), 0, size))]
-    for name, part in problem.model.blocks.items():
-        center = None if centers is None else centers[name]
-        scores = _block_left_out(part, statistics.blocks[name], encoded[name], rows, size, center)
-        parts.append(scores[:, None])
-    each = np.concatenate(parts, axis=1)
-    joint = log_classes + each.sum(axis=1) + reader.log_abs_det_jacobian(rows.encoded)
-    return Scores(joint, log_classes, each)
+        lost = rows.away[:, None] * (rows.y[:, None] == np.arange(n_classes))
+        counts = classes.rows * classes.probs + np.maximum(statistics.count - lost, 0.0)
+        log_classes = np.log(counts / counts.sum(axis=1, keepdims=True))
+    parts = np.zeros((n_rows, len(problem.model.blocks), n_classes))
+    for i, (name, x) in enumerate(reader.read(rows.encoded).items()):
+        block, center = statistics.blocks[name], None if centers is None else centers[name]
+        n_levels = getattr(block, "n_levels", ())
+        cells = BlockRows(x, rows.y, rows.weight, rows.away, n_classes, n_levels)
+        parts[:, i] = _block_left_out(problem.model.blocks[name], block, cells, center)
+    joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(rows.encoded)
+    return Scores(joint, log_classes, parts)
 
 
 def _block_left_out(
-    part: Likelihood,
-    statistics: Statistics,
-    x: np.ndarray,
-    rows: LabelledRows,
-    size: int,
-    center: Params | None,
+    prior: Likelihood, statistics: Statistics, rows: BlockRows, center: Params | None
 ) -> Joint:
     """Return log p(x_i given y = k, the rows without i) of one block, shape (row, class).
 
     center: parameters at which missing cells are expected; None for the mode.
     """
-    y, away = rows.y, rows.away
-    incomplete = missing_cells(part, statistics)
-    out = np.empty((len(y), size))
-    n_levels = getattr(statistics, "n_levels", ())
-    if not part.vectorised or issparse(x):
-        for i in range(len(y)):
-            one = slice(i, i + 1)
-            sizes = {"n_classes": size, "n_levels": n_levels}
-            rest = statistics - part.statistics(x[one], y[one], away[one], **sizes)
-            filled = _filled(rest, missing_cells(part, rest), center)
-            out[i] = part.posterior(filled).log_predictive(x[one])[0]
+    out = np.empty((len(rows.y), rows.n_classes))
+    if not prior.vectorised or issparse(rows.x):
+        for i in range(len(rows.y)):
+            row = rows.at(slice(i, i + 1))
+            others = _filled(prior, statistics - row.lost(prior), center)
+            out[i] = prior.posterior(others).log_predictive(row.x)[0]
         return out
-    whole = _filled(statistics, incomplete, center)
-    width = sum(np.size(getattr(whole, name)) for name in whole.axes)
-    for some in row_chunks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
-        if incomplete is not None:
-            out[some] = scored_without(part, whole, x[some], y[some], away[some])
-            continue
-        alone = part.statistics_per_row(x[some], away[some], n_levels)
-        rest = whole.without_each(alone, y[some])
-        out[some] = part.log_predictive_updated(rest, x[some])
+    filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
+    width = sum(np.size(getattr(filled, name)) for name in filled.axes)
+    for chunk in row_chunks(len(rows.y), max(1, BATCH_FLOATS // max(width, 1))):
+        part = rows.at(chunk)
+        if incomplete is None:
+            removed = prior.statistics_per_row(part.x, part.away, part.n_levels)
+            others = filled.without_each(removed, part.y)
+            out[chunk] = prior.log_predictive_updated(others, part.x)
+        else:
+            params = incomplete.center if center is None else center
+            out[chunk] = scored_without(prior, filled, part.x, part.y, part.away, params)
     return out
 
 
-def _filled(
-    statistics: Statistics, incomplete: IncompleteData | None, center: Params | None
-) -> Statistics:
+def _filled(prior: Likelihood, statistics: Statistics, center: Params | None) -> Statistics:
     """Return statistics of complete rows: missing cells, if any, are expected at the center.
 
     center: None for the mode.
     """
+    incomplete = missing_cells(prior, statistics)
     if incomplete is None:
         return statistics
     return incomplete.expected()[0] if center is None else incomplete.filled(center)

@@ -23,7 +23,12 @@ from bayesgen.errors.arguments import (
     not_summing_to_one,
     wrong_prior_shape,
 )
-from bayesgen.errors.operations import no_closed_form, no_evidence_in_closed_form, unsupported
+from bayesgen.errors.operations import (
+    density_of_rows,
+    no_closed_form,
+    no_evidence_in_closed_form,
+    unsupported,
+)
 from bayesgen.likelihoods import description, supports
 from bayesgen.likelihoods.description import Description, Marginals
 from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
@@ -352,6 +357,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """What parameters are, where their names do not say it."""
     no_program: ClassVar[str] = ""
     """A sentence on why no program draws the parameters; "" where one does."""
+    only_exact: ClassVar[str] = ""
+    """Why parameters have a posterior in closed form, and no estimate; "" where they have both."""
 
     def __post_init__(self) -> None:
         """Validate that every stated guess and prior strength lies in its declared range.
@@ -409,6 +416,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
                 "bg.compare({{'one': ..., 'other': ...}}, X, y).",
                 family=self.title,
             )
+        if self.keeps_rows:
+            raise density_of_rows(self.title)
 
     def equivalent_family(self) -> "Likelihood":
         """Return the simpler family equivalent to the settings, if there is one, else itself."""
@@ -460,6 +469,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def log_evidence(self, statistics: S) -> Evidence:
         """Return log p(rows given classes), parameters integrated out."""
+        self.require_evidence()
         raise no_closed_form(type(self).__name__)
 
     # -- rows, parameters integrated out ----------------------------------------------------
@@ -504,7 +514,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
-        raise no_closed_form(type(self).__name__)
+        return self._no_parameter()
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -518,7 +528,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def mode(self) -> Params:
         """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
-        raise no_closed_form(type(self).__name__)
+        return self._no_parameter()
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
@@ -532,11 +542,23 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
         """Return the maximum likelihood estimate and the repairs it needed."""
-        raise no_closed_form(type(self).__name__)
+        return self._no_parameter(), []
 
-    @abc.abstractmethod
     def initial_params(self, statistics: S) -> Params:
         """Return parameters from pooled moments, to initialize an optimizer or a sampler."""
+        return self._no_parameter()
+
+    def _no_parameter(self) -> dict:
+        """Return no parameter if the family has none; raise if it has some, but no estimate."""
+        if self.param_axes:
+            raise self.no_estimate()
+        return {}
+
+    def no_estimate(self) -> UnsupportedOperation:
+        """Return the error of a family whose parameters have neither estimate nor program."""
+        if self.only_exact:
+            return unsupported(self.title, self.only_exact, "Use inference='exact'.")
+        return no_closed_form(type(self).__name__)
 
     # -- rows given parameters ----------------------------------------------------------------
 
@@ -622,13 +644,13 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     # -- the story ----------------------------------------------------------------------------
 
-    @abc.abstractmethod
     def story(self, name: str) -> Params:
         """Sample the parameters of every class by numpyro.sample and return them (traced)."""
+        return self._no_parameter()
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the arrays of `bijector` by parameter: center and width of the posterior."""
-        raise no_closed_form(type(self).__name__)
+        return self._no_parameter()
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
         """Return the coordinates that `bijector` takes, from whitened coordinates u.

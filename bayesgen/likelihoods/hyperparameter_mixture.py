@@ -213,15 +213,8 @@ class HyperparameterMixture(Likelihood[Statistics]):
         priors = f"{len(self.members)} priors averaged by evidence"
         return dataclasses.replace(self.first.describe(), settings=priors)
 
-    def story(self, name: str) -> Params:
-        """Raise: the parameters are integrated out, so a program has nothing to sample."""
-        raise self._no_program()
-
-    def whitening(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Raise, as `story` does."""
-        raise self._no_program()
-
-    def _no_program(self) -> UnsupportedOperation:
+    def no_estimate(self) -> UnsupportedOperation:
+        """Return the error of a program: the parameters are integrated out."""
         return unsupported(
             f"{type(self.first).__name__} with learned prior strengths",
             "their average has a closed form, but no density to optimize",

@@ -40,20 +40,21 @@ NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 Where = tuple[str, ...]
 
 
-def write_model(path: Path, model: object, apart: Apart) -> None:
+def write_model(path: Path, model: object, apart: Apart, *, n_rows: int = 0) -> None:
     """Write a model to a file.
 
     Args:
         path: of the file.
         model: an estimator, or anything else of the closed set of types.
         apart: takes apart what a file may hold beside numbers, text, arrays and collections.
+        n_rows: number of rows of the fit that the model holds, which the file states.
 
     Raises:
         InvalidFile: a part is not data.
     """
     writer = Writer(apart)
     node = writer.node(model)
-    tree = {"format": FORMAT, "version": version("bayesgen"), "model": node}
+    tree = {"format": FORMAT, "version": version("bayesgen"), "rows": n_rows, "model": node}
     write_zip(path, tree, writer.arrays)
 
 

@@ -40,10 +40,16 @@ def quantile_edges(
         (0.0, 1.0, 3.0)
     """
     seen = ~np.isnan(x) & (weight > 0)
-    values, place = np.unique(x[seen], return_inverse=True)
+    x, weight = x[seen], weight[seen]
+    if weight.min(initial=np.inf) < weight.max(
+        initial=0.0
+    ):  # sums of weights shall not depend on the order of rows
+        order = np.lexsort((weight, x))
+        x, weight = x[order], weight[order]
+    values, place = np.unique(x, return_inverse=True)
     if len(values) < 2:
         return ()
-    total = np.bincount(place, weight[seen])
+    total = np.bincount(place, weight)
     if not _skewed_downward(values, total):
         return tuple(_edges(values, total, bins).tolist())
     lowest = -_edges(-values[::-1], total[::-1], bins)[::-1]

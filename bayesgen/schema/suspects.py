@@ -72,7 +72,7 @@ def _suspicion(
             Cure(f"Leave it out: X.drop(columns={{column!r}}){_index(first=first)}.", DROP),
             column=found.name,
         )
-    if named and _counts_rows(found):
+    if named and found.counts and len(found.values) > FEW_ROWS:
         return SuspiciousColumn(
             "column {column!r} holds integers that rise from every row to the next; it looks like "
             "a row number or a key, and it reveals the class if rows are sorted by class.",
@@ -190,11 +190,3 @@ def _others(found: TableColumn, number: Bool[np.ndarray, " level"]) -> list[tupl
     """Return (text, row) of the observed cells that are not numbers, in the order of rows."""
     rows = np.flatnonzero((found.values >= 0) & ~np.append(number, True)[found.values])
     return [(found.levels[found.values[row]], int(row)) for row in rows]
-
-
-def _counts_rows(found: TableColumn) -> bool:
-    """Return whether a column holds whole numbers that rise from every row to the next."""
-    if not found.whole or len(found.values) <= FEW_ROWS:
-        return False
-    # most columns fall among the first rows; a difference to a missing cell is not above 0
-    return all((np.diff(values) > 0).all() for values in (found.values[:FEW_ROWS], found.values))

@@ -36,6 +36,7 @@ from bayesgen.table.target import codes_of as codes_of
 from bayesgen.table.target import distinct as distinct
 from bayesgen.table.target import read_marked_target as read_marked_target
 from bayesgen.table.target import read_target as read_target
+from bayesgen.table.writing import as_frame as as_frame
 from bayesgen.table.writing import build_frame as build_frame
 from bayesgen.table.writing import concatenated as concatenated
 from bayesgen.table.writing import fill_table as fill_table

@@ -1,9 +1,10 @@
 """`Table`, the typed form of any input: columns of numbers and columns of levels."""
 
 import abc
+import functools
 import re
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, overload
 
 import numpy as np
@@ -11,7 +12,7 @@ from jaxtyping import Bool, Num
 from scipy.sparse import csr_array
 
 from bayesgen.errors import Cure, InvalidData, Words
-from bayesgen.errors.data import infinite_column, too_large_value
+from bayesgen.errors.data import infinite_column, levels_changed, too_large_value
 from bayesgen.typing import Block
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class TableColumn:
         for booleans), otherwise those found, sorted.
     declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
         Arrow dictionary).
-    whole: whether the dtype of a column of a frame is one of integers.
+    counts: whether it was read as integers that rise from every row to the next.
     blank: whether some cells, read as missing, are text of blanks alone.
     """
 
@@ -77,7 +78,7 @@ class TableColumn:
     values: Num[np.ndarray, " row"]
     levels: tuple = ()
     declared: bool = False
-    whole: bool = False
+    counts: bool = False
     blank: bool = False
 
     @property
@@ -127,7 +128,6 @@ class Table:
     matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
         one array; else None.
     dicts: whether rows came as a "dict", "dicts" in a list, or as "none".
-    names: of the columns, in their order.
     """
 
     columns: Sequence[TableColumn]
@@ -135,14 +135,13 @@ class Table:
     container: str
     matrix: Block | None = None
     dicts: Literal["none", "dict", "dicts"] = "none"
-    names: Names = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Record the names of the columns."""
+    @functools.cached_property
+    def names(self) -> Names:
+        """The names of the columns, in their order."""
         columns = self.columns
         lazy = isinstance(columns, MatrixColumns)
-        names = columns.names if lazy else tuple(column.name for column in columns)
-        object.__setattr__(self, "names", names)
+        return columns.names if lazy else tuple(column.name for column in columns)
 
     def take(self, rows: np.ndarray | slice) -> "Table":
         """Return the table of some rows.
@@ -191,10 +190,17 @@ def tables_together(tables: Sequence[Table]) -> Table:
     """Return the rows of all tables in one, in their order, with the columns of the first.
 
     A column has the kind that it has where cells are observed first, the levels of all tables, and
-    missing cells where a table lacks it, or holds text in a column of numbers.
+    missing cells where a table lacks it.
+
+    Raises:
+        InvalidData: a column holds text in one table and numbers in another.
     """
     if len(tables) == 1:
         return tables[0]
+    aligned = all(table.names == tables[0].names for table in tables)
+    matrices = [table.matrix for table in tables if table.matrix is not None]
+    if aligned and len(matrices) == len(tables):
+        return matrix_table(np.concatenate(matrices), tables[0].names, tables[0].container)
     parts = [{column.name: column for column in table.columns} for table in tables]
     sizes = [table.n_rows for table in tables]
     columns = tuple(
@@ -205,21 +211,31 @@ def tables_together(tables: Sequence[Table]) -> Table:
 
 def _below(parts: Sequence[TableColumn | None], sizes: Sequence[int], name: Name) -> TableColumn:
     """Return one column of the cells of several tables; sizes: their numbers of rows."""
-    found = [part for part in parts if part is not None]
-    kind = next((part.kind for part in found if not part.is_missing), found[0].kind)
+    present = [part for part in parts if part is not None]
+    observed = [part for part in present if not part.is_missing]
+    kind = (observed or present)[0].kind
     if kind == "number":
         values = np.full(sum(sizes), np.nan)
-        for rows, part in _places(parts, sizes, kind):
-            values[rows] = part.values
-        return TableColumn(name, kind, values, whole=all(part.whole for part in found))
+        for rows, part in _places(parts, sizes):
+            if part.kind == kind:
+                values[rows] = part.values
+            elif not part.is_missing:
+                numbers = np.unique(observed[0].values[~observed[0].missing]).tolist()
+                raise levels_changed(name, numbers, part.levels)
+        counts = all(part.counts for part in present) and bool((np.diff(values) > 0).all())
+        return TableColumn(name, kind, values, counts=counts)
     parts = [None if part is None else _as_levels(part) for part in parts]
-    levels = dict.fromkeys(level for part in parts if part is not None for level in part.levels)
-    declared = any(part.declared for part in found)
+    levels: dict = {}
+    for part in filter(None, parts):
+        if levels and part.levels and _types(levels).isdisjoint(_types(part.levels)):
+            raise levels_changed(name, levels, part.levels)
+        levels |= dict.fromkeys(part.levels)
+    declared = any(part.declared for part in present)
     if not declared:  # in the order in which one table has them
-        levels = sorted(levels, key=lambda level: (isinstance(level, str), level))
+        levels = dict.fromkeys(sorted(levels, key=lambda level: (isinstance(level, str), level)))
     place = {level: i for i, level in enumerate(levels)}
     values = np.full(sum(sizes), -1, dtype=np.int64)
-    for rows, part in _places(parts, sizes, kind):
+    for rows, part in _places(parts, sizes):
         positions = [*(place[level] for level in part.levels), -1]
         values[rows] = np.array(positions, dtype=np.int64)[part.values]
     return TableColumn(name, kind, values, tuple(place), declared)
@@ -235,14 +251,19 @@ def _as_levels(column: TableColumn) -> TableColumn:
     return TableColumn(column.name, "level", values, tuple(levels.tolist()))
 
 
+def _types(levels: Iterable) -> set[bool]:
+    """Return whether levels are text: both, if some are."""
+    return {isinstance(level, str) for level in levels}
+
+
 def _places(
-    parts: Sequence[TableColumn | None], sizes: Sequence[int], kind: str
+    parts: Sequence[TableColumn | None], sizes: Sequence[int]
 ) -> Iterator[tuple[slice, TableColumn]]:
-    """Yield the rows of each part in the whole, and the part; none that is absent or text."""
+    """Yield the rows of each part among those of all, and the part; none that is absent."""
     end = 0
     for part, size in zip(parts, sizes, strict=True):
         end += size
-        if part is not None and (kind == "level" or part.kind == "number"):
+        if part is not None:
             yield slice(end - size, end), part
 
 

@@ -287,13 +287,24 @@ def _container(implementation: nw.Implementation) -> str:
     return known.get(implementation, "pandas")
 
 
+def _rises(series: Series) -> bool:
+    """Return whether integers rise from every row to the next, none of them missing."""
+    values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return bool((np.diff(values) > 0).all())
+
+
+MOST_FALL = 20
+"""Rows among which most columns fall."""
+
+
 def _frame_column(name: Name, series: Series) -> TableColumn:
     dtype = nw.Object() if holds_objects(series) else series.dtype
     if dtype == nw.Boolean:
         values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         return boolean_column(name, np.where(np.isnan(values), -1, values))
     if dtype.is_integer() or dtype.is_float():
-        return TableColumn(name, "number", series.to_numpy(), whole=dtype.is_integer())
+        counts = dtype.is_integer() and _rises(series.head(MOST_FALL)) and _rises(series)
+        return TableColumn(name, "number", series.to_numpy(), counts=counts)
     if dtype.is_numeric():
         return TableColumn(name, "number", series.cast(nw.Float64).to_numpy())
     if dtype == nw.String:

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from bayesgen.table.columns import Name, Names
+from bayesgen.table.columns import Name, Names, Table
 from bayesgen.table.reading import from_dicts
 
 BOOLEANS = (False, True)
@@ -103,6 +103,18 @@ def _build_numpy(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tup
 
 def _is_full(values: np.ndarray) -> bool:
     return all(value is not None for value in values.flat)
+
+
+def as_frame(table: Table) -> object:
+    """Return the rows of a table as a frame, or an array, that is read as this table."""
+    if table.matrix is not None and table.container == "numpy":
+        return table.matrix
+    columns: dict[Name, np.ndarray] = {}
+    for column in table.columns:
+        values = np.array([*column.levels, None], dtype=object)
+        columns[column.name] = column.values if column.kind == "number" else values[column.values]
+    declared = {column.name: column.levels for column in table.columns if column.declared}
+    return build_frame(columns, table.container, declared=declared)
 
 
 # -- missing cells filled in -----------------------------------------------------------------------

@@ -155,7 +155,7 @@ def test_predict_ends_quietly_when_its_reader_stops(iris, tmp_path):
     assert process.wait() == 0
 
 
-@pytest.mark.parametrize("model", ["lda", "qda", "joint-table", "bag-of-words"])
+@pytest.mark.parametrize("model", ["qda", "joint-table", "bag-of-words"])
 def test_fit_and_predict_of_every_model(model, tmp_path, rng, capsys):
     data, out = tmp_path / "rows.csv", tmp_path / "m.bgm"
     X = pd.DataFrame(rng.poisson(1.5, (60, 3)), columns=list("abc")).clip(1, 3)
@@ -164,7 +164,6 @@ def test_fit_and_predict_of_every_model(model, tmp_path, rng, capsys):
     assert run("fit", data, "--target", "y", "--model", model, "--out", out) == 0
     assert run("predict", out, data, "--out", tmp_path / "p.parquet") == 0
     kinds = {
-        "lda": bg.LDA,
         "qda": bg.QDA,
         "joint-table": bg.JointTable,
         "bag-of-words": bg.BagOfWords,
@@ -418,6 +417,21 @@ def test_merge_joins_files(tmp_path, capsys):
     np.testing.assert_allclose(bg.load(out).predict_proba(X), whole.predict_proba(X), atol=1e-12)
     assert run("merge", *paths[:2], "--out", out) == 0
     assert "100: setosa 34, versicolor 33, virginica 33" in capsys.readouterr().out
+
+
+def test_merge_joins_stacks_that_were_saved_with_rows(tmp_path, capsys):
+    X, y = bg.datasets.load_iris()
+    paths = [tmp_path / f"{i}.bgm" for i in range(2)]
+    members, out = [bg.LDA(), bg.NaiveBayes()], tmp_path / "all.bgm"
+    for i, path in enumerate(paths):
+        bg.StackedClassifier(members).fit(X[i::2], y[i::2]).save(path, rows=True)
+    assert run("merge", *paths, "-o", out, "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    expected = bg.StackedClassifier(members).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(bg.load(out).predict_proba(X), expected, rtol=0, atol=1e-9)
+    assert run("merge", out, paths[0], "-o", tmp_path / "none.bgm") == 1
+    assert "keeps none" in capsys.readouterr().err
 
 
 def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):

@@ -41,8 +41,10 @@ class Certain(ClassifierMixin, BaseEstimator):
         return np.tile(np.arange(size) == 0, (len(X), 1)).astype(float)
 
 
-@pytest.mark.parametrize("cv", [GroupKFold(4), LeaveOneGroupOut(), StratifiedGroupKFold(3)])
-@pytest.mark.parametrize("of", [np.asarray, list, pd.Series])
+@pytest.mark.parametrize(
+    ("cv", "of"),
+    [(GroupKFold(4), list), (LeaveOneGroupOut(), np.asarray), (StratifiedGroupKFold(3), pd.Series)],
+)
 def test_splitters_get_groups_and_scores_are_those_of_scikit_learn(cv, of):
     found = bg.compare({"GNB": GaussianNB()}, X, Y, cv=cv, groups=of(PATIENT))
     theirs = cross_val_score(GaussianNB(), X, Y, cv=cv, groups=PATIENT)

@@ -85,7 +85,7 @@ def test_subsets_hold_the_classes_in_proportion():
     assert np.abs(count - [50, 25, 5]).max() <= 1
 
 
-@pytest.mark.parametrize("size", [5, 101, 1.5, 0.01])
+@pytest.mark.parametrize("size", [5, 101])
 def test_train_sizes_that_cannot_be_are_refused(iris, size):
     with pytest.raises(BayesgenError, match=r"train_sizes is .* 6 to 100 rows"):
         compare({"GNB": GaussianNB()}, *iris, cv=3, train_sizes=[size])

@@ -182,30 +182,30 @@ FIRST = [
     for argument, calls in CALLS.items()
     for name, call, values in calls
 ]
-TABLE = [
-    # an address in memory would differ between the workers of pytest
-    pytest.param(argument, call, value, id=f"{name}: {argument}={value!r}".split(" at 0x")[0][:60])
-    for argument, calls in CALLS.items()
-    for i, (name, call, values) in enumerate(calls)
-    # what one argument refuses is decided in one place, whoever takes it
-    for value in (values[:1] if i else values)
-]
 
 
-@pytest.mark.parametrize(("argument", "call", "value"), TABLE)
-def test_argument_refused_in_one_sentence(argument, call, value):
+def refusal(argument, call, value):
+    """Return the sentence by which a value is refused, which begins with its argument."""
     with pytest.raises(errors.BayesgenError, match=rf"^{argument} is ") as caught:
         call(value)
     assert isinstance(caught.value, ValueError | TypeError)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("argument", CALLS)
+def test_argument_refuses_every_value_of_a_mistake(argument):
+    """What one argument refuses is decided in one place, whoever takes it: asked of the first."""
+    (_, call, values), *_ = CALLS[argument]
+    for value in values[1:]:
+        refusal(argument, call, value)
 
 
 @pytest.mark.parametrize(("argument", "call", "value"), FIRST)
 def test_cure_of_a_refused_argument_is_accepted(argument, call, value):
     """What the sentence says to pass is passed, and nothing is refused any more."""
-    with pytest.raises(errors.BayesgenError) as caught:
-        call(value)
-    cure = re.search(rf"Pass {argument}=(.*?)(?:\.$|, or )", str(caught.value))
-    assert cure, str(caught.value)
+    sentence = refusal(argument, call, value)
+    cure = re.search(rf"Pass {argument}=(.*?)(?:\.$|, or )", sentence)
+    assert cure, sentence
     call(eval(cure[1]))
 
 

@@ -43,15 +43,14 @@ UNIFORM = {"probs": "uniform", "rows": 2}
 
 
 @pytest.mark.parametrize(
-    ("settings", "expected"),
+    ("settings", "expected", "form"),
     [
-        ({"inference": "mle"}, 1.0),
-        (UNIFORM | {"class_prior": "uniform"}, 0.874975),
-        (UNIFORM | {"class_prior": "empirical"}, 0.954536),
-        (UNIFORM, 0.933319),
+        ({"inference": "mle"}, 1.0, "frame"),
+        (UNIFORM | {"class_prior": "uniform"}, 0.874975, "array"),
+        (UNIFORM | {"class_prior": "empirical"}, 0.954536, "sparse"),
+        (UNIFORM, 0.933319, "texts"),
     ],
 )
-@pytest.mark.parametrize("form", ["frame", "array", "sparse", "texts"])
 def test_four_documents(settings, expected, form):
     """Row 7 of the sources: the fifth document is about science with this probability."""
     forms = {

@@ -16,7 +16,7 @@ EXACT = bg.Exact(draws=100)
 # each estimator, and each method for columns alone and for columns together
 FAST = [bg.NaiveBayes(inference=EXACT)]
 OTHERS = [bg.LDA(inference="map"), *(make(inference=EXACT) for make in ESTIMATORS[1:])]
-OTHERS += [bg.NaiveBayes(inference="mle"), bg.QDA(inference="mle")]
+POINTS = [bg.NaiveBayes(inference="mle"), bg.QDA(inference="mle")]
 SHORT = bg.NUTS(draws=60, warmup=100, chains=1, progress=False)
 
 
@@ -52,10 +52,10 @@ def test_conformance_by_other_methods(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
-@parametrize_with_checks([bg.StackedClassifier()])
-def test_conformance_of_a_stack(estimator, check):
+@pytest.mark.nightly
+@degenerate
+@parametrize_with_checks([*POINTS, bg.StackedClassifier()])
+def test_conformance_of_points_and_of_the_default_stack(estimator, check):
     check(estimator)
 
 

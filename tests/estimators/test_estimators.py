@@ -7,17 +7,12 @@ import joblib
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesgen as bg
-
-MAKERS = (bg.NaiveBayes, bg.LDA, bg.QDA, bg.GenerativeClassifier)
-every_estimator = pytest.mark.parametrize("make", MAKERS)
-METHODS = ("exact", "mle", "map")
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +26,19 @@ def passengers():
     return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
 
 
-@every_estimator
-def test_pipeline_and_cross_validation(make, iris):
+def test_pipeline_and_cross_validation(iris):
     X, y = iris
-    model = make_pipeline(StandardScaler(), make())
+    model = make_pipeline(StandardScaler(), bg.QDA())
     assert cross_val_score(model, X, y, cv=3).min() > 0.9
     # rescaling changes no probability: guesses of None follow the columns
     np.testing.assert_allclose(
-        model.fit(X, y).predict_proba(X), make().fit(X, y).predict_proba(X), rtol=0, atol=1e-9
+        model.fit(X, y).predict_proba(X), bg.QDA().fit(X, y).predict_proba(X), rtol=0, atol=1e-9
     )
 
 
 def test_grid_search(iris):
     X, y = iris
-    grid = {"inference": METHODS, "class_prior": [1.0, "uniform"]}
+    grid = {"inference": ["exact", "mle", "map"], "class_prior": [1.0, "uniform"]}
     search = GridSearchCV(bg.QDA(), grid, cv=3, n_jobs=1, scoring="neg_log_loss").fit(X, y)
     assert search.best_params_["inference"] in ("exact", "map")
     assert search.best_estimator_.score(X, y) > 0.95
@@ -56,17 +50,6 @@ def test_calibration_wraps(iris):
     X, y = iris
     wrapped = CalibratedClassifierCV(bg.NaiveBayes(), method="temperature", cv=3).fit(X, y)
     assert wrapped.predict_proba(X).shape == (150, 3)
-
-
-@every_estimator
-def test_clone_keeps_arguments_alone(make, iris):
-    X, y = iris
-    built = make(class_prior=2.0, inference=bg.MAP(), unseen="error", random_state=3).fit(X, y)
-    copied = clone(built)
-    assert {k: repr(v) for k, v in copied.get_params().items()} == {
-        k: repr(v) for k, v in built.get_params().items()
-    }
-    assert not hasattr(copied, "classes_")
 
 
 def test_routing_of_weights(iris, rng):
@@ -120,17 +103,13 @@ def by_joblib(fitted, path):
     ],
     ids=["deepcopy", "pickle", "joblib"],
 )
-@pytest.mark.parametrize("method", METHODS)
-def test_copies_answer_alike(carry, method, passengers, tmp_path):
+def test_copies_answer_alike(carry, passengers, tmp_path):
     X, y = passengers
-    fitted = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
+    fitted = bg.NaiveBayes(random_state=0).fit(X, y)
     before = fitted.predict_proba(X)
     carried = carry(fitted, tmp_path / "model.joblib")
     np.testing.assert_array_equal(carried.predict_proba(X), before)
-    if method == "exact":
-        np.testing.assert_array_equal(
-            carried.predict_interval(X[:5]), fitted.predict_interval(X[:5])
-        )
-        assert carried.log_evidence_ == fitted.log_evidence_
+    np.testing.assert_array_equal(carried.predict_interval(X[:5]), fitted.predict_interval(X[:5]))
+    assert carried.log_evidence_ == fitted.log_evidence_
     carried.partial_fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), before)

@@ -6,13 +6,13 @@ import hostile
 import numpy as np
 import pandas as pd
 import pytest
+from paces import fast_only
 
 import bayesgen as bg
 from bayesgen.errors import InvalidData, UnsupportedOperation
 
 MAKERS = {
     "naive": bg.NaiveBayes,
-    "naive mle": partial(bg.NaiveBayes, inference="mle"),
     "linear": partial(bg.LDA, inference="expected"),
     "quadratic": partial(bg.QDA, inference="expected"),
     "quadratic map": partial(bg.QDA, inference="map"),
@@ -23,12 +23,9 @@ MAKERS = {
 }
 LARGE = ("wide", "one class 99.9 %", "thirty classes")
 HARD = ("separated by all digits", "weights from 1e-9 to 1e9", "magnitudes from 1e-100 to 1e100")
-HOSTILE = [
-    pytest.param(n, t, marks=() if n in ("naive", "quadratic") and t in HARD else pytest.mark.slow)
-    for n in MAKERS
-    for t in hostile.NAMED
-    if t not in LARGE
-]
+TABLES = [(n, t) for n in MAKERS for t in hostile.NAMED if t not in LARGE]
+SLOW = [(n, t) for n, t in TABLES if t in HARD]
+HOSTILE = [(n, t) for n, t in SLOW if n in ("naive", "quadratic")]
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
 
@@ -42,12 +39,11 @@ def same(found, expected, X):
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("name", [name for name in MAKERS if name != "table"])
-def test_forget_inverts_partial_fit(name, gaps, iris, rng):
+def test_forget_inverts_partial_fit(name, iris, rng):
     X, y = iris
     X = X.round() if name == "counts" else X
-    X = X.mask(rng.random(X.shape) < 0.1) if gaps else X
+    X = X.mask(rng.random(X.shape) < 0.1)
     clf = MAKERS[name]().fit(X[::2], y[::2])
     before = clf.predict_proba(X)
     clf.partial_fit(X[1::2], y[1::2])
@@ -56,8 +52,9 @@ def test_forget_inverts_partial_fit(name, gaps, iris, rng):
     assert clf.state_.statistics.count.sum() == 75
 
 
-@pytest.mark.parametrize(("name", "table"), HOSTILE)
-def test_hostile_tables_equal_the_refit_or_are_refused(name, table):
+@pytest.mark.parametrize("tried", fast_only(HOSTILE, TABLES, slow=SLOW), ids=": ".join)
+def test_hostile_tables_equal_the_refit_or_are_refused(tried):
+    name, table = tried
     rows, make = hostile.NAMED[table](), MAKERS[name]
     n = len(rows.frame)
     weight = np.ones(n) if rows.weight is None else rows.weight
@@ -152,7 +149,6 @@ def test_more_rows_of_a_level_than_there_were():
     [
         (partial(bg.NaiveBayes, power_transform=True), "power_transform=True is learned"),
         (partial(bg.NaiveBayes, temper="learn"), "temper='learn' is learned"),
-        (partial(bg.StackedClassifier, [bg.LDA()], progress=False), "the weights of a stack"),
     ],
 )
 def test_what_rests_on_single_rows_does_not_forget(make, sentence, iris):

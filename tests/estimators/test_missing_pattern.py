@@ -36,9 +36,11 @@ def gaps(n=150, seed=0):
 
 
 def stack_of_two(**settings):
-    """Return a stack that is fitted in a tenth of the time that all members take."""
-    linear = bg.LDA(levels="indicators", inference="expected")
-    return bg.StackedClassifier([bg.NaiveBayes(), linear], **settings)
+    """Return a stack that is fitted in a quarter of the time that all members take.
+
+    Of members by name: those that are typed say themselves how they take the pattern.
+    """
+    return bg.StackedClassifier(["naive", "indicators"], **settings)
 
 
 @cache
@@ -200,7 +202,6 @@ def test_rows_without_a_column_leave_its_pattern_as_it_was():
         bg.NaiveBayes(missing="learn"),
         bg.NaiveBayes(missing="learn", temper="columns"),
         bg.LDA(levels="indicators", missing="informative", inference="expected"),
-        bg.StackedClassifier(random_state=0),
         stack_of_two(missing="informative", random_state=0),
     ],
     ids=str,
@@ -263,7 +264,7 @@ def test_simulated_rows_have_the_missing_pattern():
             found = rows.loc[labels == label, name].isna()
             error = np.sqrt(prob[k, j] * (1 - prob[k, j]) / len(found))
             assert abs(found.mean() - prob[k, j]) < 5 * error
-    stack = bg.StackedClassifier(missing="informative", random_state=0).fit(X, y)
+    stack = stack_of_two(missing="informative", random_state=0).fit(X, y)
     assert stack.sample(300, random_state=0)[0][["age", "sex"]].isna().any().all()
 
 
@@ -304,7 +305,7 @@ def telling(n=200):
         bg.NaiveBayes(missing="informative"),
         bg.NaiveBayes(missing="learn"),
         bg.NaiveBayes(missing="informative", inference="mle"),
-        bg.StackedClassifier(),
+        stack_of_two(),
     ],
     ids=str,
 )

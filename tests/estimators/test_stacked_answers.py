@@ -9,7 +9,7 @@ from paces import fast_only
 from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
+from bayesgen.errors import NoAttribute, UnsupportedOperation
 from bayesgen.inference.stacking import dealt
 from bayesgen.plots import WeightDisplay
 
@@ -171,16 +171,6 @@ def test_a_story_of_your_own_is_named():
         with pytest.raises(UnsupportedOperation, match=r"the member 'told'.*of your own"):
             ask(X)
     assert stack.posterior_.components.densities == (False, True)
-
-
-def test_what_is_refused(mixed):
-    stack, X, _ = mixed
-    with pytest.raises(InvalidArgument, match="order"):
-        stack.evidence(X, order="rows")
-    with pytest.raises(InvalidArgument, match="draws"):
-        stack.impute(X, draws=0)
-    with pytest.raises(InvalidArgument, match="draws"):
-        stack.feature_value(X, draws=1)
 
 
 # --- pictures ------------------------------------------------------------------------------------

@@ -250,19 +250,6 @@ def test_members_that_are_none(members, sentence):
         bg.StackedClassifier(members).fit(X, y)
 
 
-@pytest.mark.parametrize("temper", ["teach", -1.0, 0.0, True])
-def test_powers_that_are_none(temper):
-    X, y = iris()
-    with pytest.raises(InvalidArgument, match="temper"):
-        bg.StackedClassifier([bg.LDA()], temper=temper).fit(X, y)
-
-
-def test_one_class():
-    X, y = iris()
-    with pytest.raises(InvalidData):
-        bg.StackedClassifier().fit(X[y == "setosa"], y[y == "setosa"])
-
-
 def test_a_fit_that_fails_leaves_the_stack_as_it_was():
     X, y = bg.datasets.load_iris()
     stack = bg.StackedClassifier([bg.LDA()]).fit(X, y)

@@ -206,8 +206,6 @@ def test_an_unseen_level_is_no_missing_value(tennis):
 def test_refused(tennis):
     X, y = tennis
     clf = bg.NaiveBayes().fit(X, y)
-    with pytest.raises(InvalidArgument, match="draws is 1"):
-        clf.feature_value(X, draws=1)
     with pytest.raises(InvalidArgument, match="need \\(2, 2\\)"):
         clf.feature_value(X, np.eye(3))
     counts = np.random.default_rng(0).poisson(2.0, (20, 3)).astype(float)

@@ -14,22 +14,6 @@ from bayesgen.errors import LowSampleSize, UnsupportedOperation
 from bayesgen.inference import leave_one_out
 from bayesgen.inference.scores import Scores
 
-
-@pytest.mark.parametrize("name", CASES)
-def test_taking_away_undoes_adding(name):
-    """Statistics of a and b, without b, are those of a: any split, incomplete rows too."""
-    case = CASES[name]
-    x, y = case.rows(np.random.default_rng(1), 30, gaps=not case.prior.joint)
-    for cut in (1, 12, 29, 30):
-        part = laws.statistics(case, case.prior, x[:cut], y[:cut])
-        rest = laws.statistics(case, case.prior, x[cut:], y[cut:])
-        whole = laws.statistics(case, case.prior, x, y)
-        for field, value in (whole - rest).arrays().items():
-            size = np.nan_to_num(np.abs(getattr(whole, field).astype(float))).max(initial=0.0)
-            expected = getattr(part, field).astype(float)
-            np.testing.assert_allclose(value, expected, atol=1e-12 * size, err_msg=field)
-
-
 CONJUGATE = [
     name
     for name, case in CASES.items()

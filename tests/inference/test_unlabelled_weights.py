@@ -11,8 +11,9 @@ from unlabelled_cases import FEW, MODELS, TABLE, few_labels, fitted, harmless
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
+from bayesgen.estimators import unlabelled_fit
 from bayesgen.inference import unlabelled_weights
-from bayesgen.likelihoods import Normal
+from bayesgen.inference.missing import expected_statistics, modes
 from bayesgen.model import model_statistics
 
 # -- learned weights -------------------------------------------------------------------------------
@@ -44,6 +45,35 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
             family.log_predictive(one[block])[0] for block, family in after.blocks.items()
         )
         np.testing.assert_allclose(found.joint[i], joint, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic"])
+def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
+    """Zeros in their place once made covariances of learned prior strengths singular."""
+    X, marked, _ = few_labels(8)
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.25)
+    clf = MODELS[name](covariance_rows="learn").fit(X, marked)
+    problem, part = clf.state_.problem(clf.class_prior), clf.state_.unlabelled.added[-1]
+    (rows,) = clf._training
+    encoded, y = rows.labelled.encode(clf.state_.schema, "missing"), rows.labelled.codes
+    assert np.isnan(*encoded.values()).any(axis=1).sum() > 10
+    whole = problem.plus(part)
+    centers = modes(whole.model, whole.statistics)
+    judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(24), np.ones(24))
+    scores = unlabelled_weights.left_out(whole, judges, centers)
+    sizes = {"n_classes": 3, "n_levels": dict.fromkeys(encoded, ())}
+    for i in range(24):
+        one = {block: x[i : i + 1] for block, x in encoded.items()}
+        row = model_statistics(problem.reader.full, one, y[i : i + 1], np.ones(1), **sizes)
+        others = whole.minus(row).statistics
+        after = problem.model.posterior(expected_statistics(problem.model, others, centers)[0])
+        joint = after.classes.log_predictive() + sum(
+            family.log_predictive(problem.reader.read(one)[block])[0]
+            for block, family in after.blocks.items()
+        )
+        # only what their expectation leaves of their variance is not subtracted
+        log_odds = joint - joint[0]
+        np.testing.assert_allclose(scores.joint[i] - scores.joint[i, 0], log_odds, atol=0.005)
 
 
 def test_answers_are_averaged_over_weights():
@@ -164,7 +194,8 @@ def test_unlabelled_rows_do_not_judge(monkeypatch):
         sizes.append(len(rows.y))
         return left_out(problem, rows, centers)
 
-    monkeypatch.setattr(unlabelled_weights, "left_out", watched)
+    for module in (unlabelled_fit, unlabelled_weights):
+        monkeypatch.setattr(module, "left_out", watched)
     bg.NaiveBayes().fit(X, marked)
     # the guesses, then the weights: all twelve, and in folds
     assert sizes[: 1 + len(unlabelled_weights.GRID)] == [12] * (1 + len(unlabelled_weights.GRID))
@@ -261,16 +292,6 @@ def test_missing_cells_texts_and_joint_tables():
     levels = T[["sex", "passengerClass"]].iloc[:300]
     table = bg.JointTable().fit(levels, np.where(np.arange(300) < 60, t[:300], None))
     assert table.label_distributions_.shape == (300, 2)
-
-
-def test_densities_do_not_change_rows():
-    x = np.array([[0.5], [np.nan], [2.0]])
-    before = x.copy()
-    for family in (Normal(mean=0.0, variance=1.0), bg.MultivariateNormal(mean=0.0, scale=1.0)):
-        statistics = family.statistics(x[:1], np.zeros(1, int), np.ones(1), n_classes=1)
-        score = family.complete(statistics).posterior(statistics).predictive()
-        np.testing.assert_array_equal(score(x), score(x))
-        np.testing.assert_array_equal(x, before)
 
 
 # -- what is refused -------------------------------------------------------------------------------

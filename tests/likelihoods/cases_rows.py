@@ -12,7 +12,7 @@ import numpyro.distributions as dist
 from case import Case, Table, some_classes
 
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, Likelihood
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 UNITS = np.array([1.0, 20.0, 0.3])
 
@@ -105,6 +105,7 @@ CENTERS = {
     "law_mode": "weights of rows have a posterior, and no estimate",
     "law_bayes": "the density is made of the rows, so that they have no evidence",
     "law_update": "parameters are weights of the fitted rows; a new row adds one",
+    "law_sequence": "the fitted rows are the centers, all of them at once",
 }
 
 ROWS = {

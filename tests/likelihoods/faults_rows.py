@@ -3,11 +3,11 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, kernel_density
+from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
-from bayesgen.likelihoods.kernel_discriminant import draws, guesses, kernels
+from bayesgen.likelihoods.kernels import density, guesses, joint
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 
 def adds_the_first_column_only(right):
@@ -128,11 +128,11 @@ def keeps_missing_columns(right):
 
 
 def updates_another_component(right):
-    def wrong(kernels, base, log_densities, bandwidth, base_rows, rng, n):
-        def turned(x):
-            return np.roll(log_densities(x), 1, axis=1) - 0.5 * np.arange(len(bandwidth))
+    """The row weighs bandwidths by its density in another class."""
 
-        return right(kernels, base, turned, bandwidth, 9 * base_rows, rng, n)
+    def wrong(self):
+        score = right(self)
+        return lambda x: np.roll(score(x), 1, axis=1) - 0.5 * np.arange(len(self.grid))
 
     return wrong
 
@@ -147,8 +147,8 @@ def counts_rows_once(right):
 
 def scales_kernels_by_one(right):
     def wrong(rows):
-        prior, mean, x = right(rows)
-        return prior.with_arrays({"scale": 0 * prior.scale + np.eye(len(mean.T))}), mean, x
+        prior, mean = right(rows)
+        return prior.with_arrays({"scale": 0 * prior.scale + np.eye(len(mean.T))}), mean
 
     return wrong
 
@@ -157,32 +157,24 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDiscriminant",
-        kernels,
+        joint,
         "log_sums",
         forgets_the_bandwidth,
     ),
     (
         laws.law_total,
         "KernelDiscriminant learned",
-        kernels,
+        joint,
         "log_sums",
         measures_by_the_first_bandwidth,
     ),
-    (laws.law_marginal, "KernelDiscriminant", kernels, "precisions", keeps_missing_columns),
+    (laws.law_marginal, "KernelDiscriminant", joint, "precisions", keeps_missing_columns),
     (
         laws.law_average,
         "KernelDiscriminant learned",
-        draws,
-        "updated_density_draws",
-        updates_another_component,
-    ),
-    (
-        laws.law_sequence,
-        "KernelDiscriminant learned",
         KernelDiscriminant,
-        "_weighed",
-        # earlier rows, which are among these, are counted again
-        lambda right: lambda self, logs, weight: right(self, logs + self.log_weight, weight),
+        "_log_densities",
+        updates_another_component,
     ),
     (laws.law_units, "KernelDiscriminant", guesses, "completed", scales_kernels_by_one),
     (laws.law_story, "KernelDiscriminant", KernelDiscriminant, "log_likelihood", counts_rows_once),
@@ -196,17 +188,17 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDensity",
-        kernel_density,
+        density,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),
-    (laws.law_units, "KernelDensity", kernel_density, "rule_of_thumb", guesses_a_bandwidth_of_one),
+    (laws.law_units, "KernelDensity", density, "rule_of_thumb", guesses_a_bandwidth_of_one),
     (laws.law_marginal, "KernelDensity", KernelDensity, "predictive", looks_at_missing_values),
     (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
     (
         laws.law_total,
         "LearnedKernelDensity",
-        kernel_density,
+        density,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),

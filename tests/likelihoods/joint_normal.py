@@ -10,6 +10,8 @@ P, K = 3, 2
 COVARIANCES = ["per_class", "shared"]
 SCALE = np.array([[2.0, 0.6, -0.2], [0.6, 1.0, 0.3], [-0.2, 0.3, 0.7]])
 PATTERNS = list(itertools.product([False, True], repeat=P))
+FEW_PATTERNS = [(False, False, False), (False, True, False), (True, False, True), (True,) * P]
+"""One of each number of observed columns."""
 
 
 def stated(covariance):

@@ -244,9 +244,9 @@ def averages_to(draws: np.ndarray, expected: np.ndarray, axis: int) -> None:
 
 def law_total(case: Case, likelihood: Likelihood) -> None:
     """Densities sum or integrate to one over all that a column, or two, may hold."""
-    prior, after, _, x, _ = fitted(case, likelihood)
+    _, after, _, x, _ = fitted(case, likelihood)
     one = {k: v[0] for k, v in case.params(after, np.random.default_rng(10), 1).items()}
-    scores = [prior.log_density_fn(one)] + ([after.log_predictive] if likelihood.conjugate else [])
+    scores = [after.log_density_fn(one)] + ([after.log_predictive] if likelihood.conjugate else [])
     for score in scores:
         for values, weight in case.spaces(x):
             np.testing.assert_allclose(weight @ np.exp(score(values)), 1.0, rtol=1e-8)

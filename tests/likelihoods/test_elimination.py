@@ -10,6 +10,13 @@ CLOSE = 1e-9
 KINDS = ["correlated", "near-collinear", "units"]
 SIZES = [2, 5, 30]
 """Columns: with 30 some rows miss more than are eliminated column by column."""
+every_covariance = pytest.mark.parametrize(
+    ("kind", "p", "shared"),
+    [
+        *((kind, p, False) for kind in KINDS for p in SIZES),
+        *(("correlated", p, True) for p in SIZES),
+    ],
+)
 
 
 def covariances(kind, p, lead, rng):
@@ -104,9 +111,7 @@ def law_of_draws(kind, p, *, shared, rng):
                 assert abs(integrals[i, d, k] - expected) <= CLOSE * scale
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("p", SIZES)
-@pytest.mark.parametrize("shared", [False, True])
+@every_covariance
 def test_distances_are_those_of_factorized_covariances(kind, p, shared, rng):
     law_of_distances(kind, p, shared=shared, rng=rng)
 
@@ -117,9 +122,7 @@ def test_inverses_are_those_of_the_observed_part(kind, p, rng):
     law_of_inverses(kind, p, rng)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("p", SIZES)
-@pytest.mark.parametrize("shared", [False, True])
+@every_covariance
 def test_integrals_of_draws_are_those_of_factorized_covariances(kind, p, shared, rng):
     law_of_draws(kind, p, shared=shared, rng=rng)
 

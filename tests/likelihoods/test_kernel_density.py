@@ -12,12 +12,14 @@ from sklearn import neighbors
 
 import bayesgen as bg
 from bayesgen.likelihoods.distinct_rows import distinct_values
-from bayesgen.likelihoods.kernel_bandwidth import knots, leave_one_out, read, tabled
-from bayesgen.likelihoods.kernel_density import (
-    LearnedKernelDensity,
-    log_densities,
+from bayesgen.likelihoods.kernels.column_bandwidth import (
+    leave_one_out,
+    read,
     rule_of_thumb,
+    tabled,
 )
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
+from bayesgen.likelihoods.kernels.sums import knots, log_densities
 
 PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
 

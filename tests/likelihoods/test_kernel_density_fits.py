@@ -12,7 +12,9 @@ from bayesgen.errors import (
     SuspiciousColumn,
 )
 from bayesgen.inference import leave_one_out
-from bayesgen.likelihoods import KernelDensity, kernel_bandwidth
+from bayesgen.likelihoods import KernelDensity
+from bayesgen.likelihoods.kernels.column_bandwidth import knots
+from bayesgen.likelihoods.kernels.column_bandwidth import leave_one_out as log_likelihood
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +158,9 @@ def test_nuts_agrees_with_quadrature_and_mixes_with_others(iris):
     draws = clf.posterior_.components.params[name]["bandwidth"].reshape(-1, 3, 2)
     part = clf.posterior_.families[name]
     for k, j in np.ndindex(3, 2):
-        t = kernel_bandwidth.knots(part.log_mode[k, j] + 8 * part.width[k, j], 400, 64)
+        t = knots(part.log_mode[k, j] + 8 * part.width[k, j], 400, 64)
         guess, own = part.bandwidth_guess[k, j], part.rows.group(k, j)
-        height = (
-            kernel_bandwidth.leave_one_out(*own, *own, t, 64)
-            - 10 * t
-            - 5 * (guess / np.exp(t)) ** 2
-        )
+        height = log_likelihood(*own, *own, t, 64) - 10 * t - 5 * (guess / np.exp(t)) ** 2
         weight = np.exp(height - height.max())
         mean = weight @ np.exp(t) / weight.sum()
         # 4,000 draws are worth 1,000 and more

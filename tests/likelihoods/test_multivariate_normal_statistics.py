@@ -34,8 +34,7 @@ def rows_of(kind, rng, n=400):
 
 
 @pytest.mark.parametrize("kind", ["near", "far", "drift", "outlier", "tiny"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("size", [7, 64, 1000])
+@pytest.mark.parametrize(("weighted", "size"), [(True, 7), (False, 64), (True, 1000)])
 def test_blocks_give_the_moments_of_two_passes(rng, monkeypatch, kind, weighted, size):
     monkeypatch.setattr(statistics, "SCATTER_ROWS", size)
     x, y = rows_of(kind, rng)

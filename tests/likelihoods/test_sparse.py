@@ -12,8 +12,7 @@ from bayesgen.errors import SuspiciousColumn
 from bayesgen.table import PositionNames, read_sparse
 
 LIKELIHOODS = {
-    "Multinomial": bg.Multinomial(rows=7.0),
-    "laplace": bg.Multinomial.laplace(0.5),
+    "Multinomial": bg.Multinomial.laplace(0.5),
     "Bernoulli": bg.Bernoulli(),
     "Poisson": bg.Poisson(),
 }

@@ -1,7 +1,5 @@
 """One variance for all columns: against scipy, by hand, and at the edges of the data."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,7 @@ from bayesgen.likelihoods import Normal, Repair, SphericalNormal
 
 K, P = 3, 3
 SPREADS = ["per_class", "shared"]
-PATTERNS = [np.array(seen) for seen in itertools.product([False, True], repeat=P) if any(seen)]
+PATTERNS = [np.array(seen) for seen in ([True] * 3, [True, False, True], [False, True, False])]
 
 
 def statistics_of(part, x, y):

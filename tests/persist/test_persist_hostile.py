@@ -279,10 +279,6 @@ def with_large_share(text):
             {"fitted/readout/pool/share.npy": npy(np.ones(2))},
             "do not sum|along its prior axis",
         ),
-            None,
-            {"fitted/readout/pool/share.npy": npy(np.ones(2))},
-            "do not sum|along its prior axis",
-        ),
         (
             None,
             {"fitted/left_out/log_proba.npy": npy(np.zeros((150, 2)))},

@@ -3,7 +3,6 @@
 import json
 import re
 
-import pytest
 from pages import ROOT
 
 PAGES = sorted(
@@ -42,9 +41,10 @@ def broken(path):
     return found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(path):
-    assert broken(path) == []
+def test_links_lead_somewhere():
+    assert len(PAGES) > 40
+    found = {path.relative_to(ROOT).as_posix(): broken(path) for path in PAGES}
+    assert {page: links for page, links in found.items() if links} == {}
 
 
 def test_planted_links_are_found(tmp_path):

@@ -17,8 +17,6 @@ TAGGED = [path for path in NOTEBOOKS if '"remove-cell"' in path.read_text(encodi
 TAGS = {"remove-cell", "hide-input"}
 """Tags of myst-nb: not on the site at all; code that the reader unfolds."""
 DPI = 120
-every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-every_tagged_notebook = pytest.mark.parametrize("path", TAGGED, ids=lambda path: path.stem)
 
 
 def cells(path: Path) -> list[dict]:
@@ -36,27 +34,23 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
-@every_notebook
-def test_was_run_from_top_to_bottom(path):
+def was_run_from_top_to_bottom(path):
     counts = [cell["execution_count"] for cell in cells(path)]
     assert counts == list(range(1, len(counts) + 1))
     assert any("image/png" in output.get("data", {}) for output in outputs(path))
 
 
-@every_notebook
-def test_is_quiet(path):
+def is_quiet(path):
     noise = [o for o in outputs(path) if o["output_type"] == "error" or o.get("name") == "stderr"]
     assert not noise
 
 
-@every_notebook
-def test_checks_what_it_says(path):
+def checks_what_it_says(path):
     asserts = [cell for cell in cells(path) if re.search(r"^\s*assert ", source(cell), re.M)]
     assert len(asserts) >= 4
 
 
-@every_tagged_notebook
-def test_hides_what_is_not_for_readers(path):
+def hides_what_is_not_for_readers(path):
     for cell in cells(path):
         tags = cell["metadata"].get("tags", [])
         assert set(tags) <= TAGS
@@ -64,8 +58,7 @@ def test_hides_what_is_not_for_readers(path):
             assert tags == ["remove-cell"] and not cell["outputs"]
 
 
-@every_tagged_notebook
-def test_readers_see_every_name_defined(path):
+def readers_see_every_name_defined(path):
     assert not names_from_hidden_cells(cells(path))
 
 
@@ -78,14 +71,12 @@ def test_names_from_hidden_cells():
     assert names_from_hidden_cells([rows, hidden, use]) == {"rows"}
 
 
-@every_tagged_notebook
-def test_pictures_are_sharp(path):
+def pictures_are_sharp(path):
     pictures = [o["data"]["image/png"] for o in outputs(path) if "image/png" in o.get("data", {})]
     assert all(dots_per_inch(base64.b64decode(picture)) >= DPI for picture in pictures)
 
 
-@every_tagged_notebook
-def test_asks_a_question_and_says_what_to_read_next(path):
+def asks_a_question_and_says_what_to_read_next(path):
     texts = [
         source(c)
         for c in json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -95,27 +86,34 @@ def test_asks_a_question_and_says_what_to_read_next(path):
     assert "## What to read next" in texts[-1]
 
 
-@every_notebook
-def test_links_lead_to_files(path):
-    text = path.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
-    assert all((path.parent / link).exists() for link in links if not link.startswith("http"))
-
-
-@every_notebook
-def test_is_short_and_small(path):
+def is_short_and_small(path):
     lines = [line for cell in cells(path) for line in source(cell).splitlines() if line.strip()]
     assert len(lines) < 200
     assert path.stat().st_size < 700_000
 
 
-@every_notebook
-def test_says_nothing_of_the_machine_or_the_hour(path):
+def says_nothing_of_the_machine_or_the_hour(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     assert all(set(cell["metadata"]) <= {"tags"} for cell in notebook["cells"])
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     texts = json.dumps([o for o in outputs(path) if "image/png" not in o.get("data", {})])
     assert not re.search(r"/(home|root|tmp|Users|usr|work)/| at 0x[0-9a-f]{6}", texts)
+
+
+OF_EVERY = (
+    *(was_run_from_top_to_bottom, is_quiet, checks_what_it_says, is_short_and_small),
+    says_nothing_of_the_machine_or_the_hour,
+)
+OF_TAGGED = (
+    *(hides_what_is_not_for_readers, readers_see_every_name_defined, pictures_are_sharp),
+    asks_a_question_and_says_what_to_read_next,
+)
+
+
+@pytest.mark.parametrize("rule", OF_EVERY + OF_TAGGED, ids=lambda rule: rule.__name__)
+def test_notebooks_obey(rule):
+    for path in NOTEBOOKS if rule in OF_EVERY else TAGGED:
+        rule(path)
 
 
 def names_from_hidden_cells(cells: list[dict]) -> set[str]:

@@ -38,19 +38,20 @@ def test_modules_are_shown_whole(module):
     assert f"automodule:: bayesgen.{module}\n   :members:\n   :imported-members:" in REFERENCE
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_docstring_describes_every_argument(cls):
-    if cls is bg.Comparison:
-        return
-    assert set(inspect.signature(cls).parameters) - entries(cls, "Args") == set()
-    assert ": ...\n" not in cls.__doc__
+def test_docstrings_describe_every_argument():
+    own = [cls for cls in CLASSES if cls is not bg.Comparison]
+    missed = {
+        cls.__name__: set(inspect.signature(cls).parameters) - entries(cls, "Args") for cls in own
+    }
+    assert {name: arguments for name, arguments in missed.items() if arguments} == {}
+    assert [cls for cls in own if ": ...\n" in cls.__doc__] == []
 
 
-@pytest.mark.parametrize(
-    "cls", [c for c in CLASSES if hasattr(c, "predict_proba")], ids=lambda cls: cls.__name__
-)
-def test_docstring_describes_what_a_fit_sets(cls):
-    assert {"classes_", "inference_", "report_", "n_features_in_"} <= entries(cls, "Attributes")
+def test_docstrings_describe_what_a_fit_sets():
+    classifiers = [cls for cls in CLASSES if hasattr(cls, "predict_proba")]
+    assert len(classifiers) > 5
+    told = {"classes_", "inference_", "report_", "n_features_in_"}
+    assert [cls for cls in classifiers if not told <= entries(cls, "Attributes")] == []
 
 
 def test_every_entry_of_a_docstring_is_one_name():

@@ -15,6 +15,11 @@ from bayesgen.estimators.sources import fit
 from bayesgen.sources import source_of
 
 ONCE = ("a RecordBatchReader", "an iterator")
+OF_EACH_ENGINE = (
+    *("a folder", "a RecordBatchReader", "a LazyFrame", "a relation", "a function"),
+    "a Dask DataFrame",
+)
+"""What reads parts is the same from there on."""
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +69,7 @@ def test_parts_are_the_rows(kind, rows, tmp_path):
         assert sum(map(len, source.parts())) == len(frame)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", OF_EACH_ENGINE)
 def test_fit_is_that_of_the_table(kind, rows, tmp_path):
     frame, clf = rows
     X, y = frame.drop(columns="y"), frame["y"]
@@ -76,7 +81,7 @@ def test_fit_is_that_of_the_table(kind, rows, tmp_path):
     assert found.n_features_in_ == X.shape[1]
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", OF_EACH_ENGINE)
 def test_answers_are_those_to_the_table(kind, rows, tmp_path):
     frame, clf = rows
     X = frame.drop(columns="y")

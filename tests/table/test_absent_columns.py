@@ -25,8 +25,6 @@ NUMERIC = {
     "naive": bg.NaiveBayes(),
     "joint": bg.QDA(),
     "point": bg.LDA(inference="mle"),
-    "kernels": bg.NaiveBayes(bg.KernelDensity(bandwidth=0.5)),
-    "powers": bg.NaiveBayes(power_transform=True),
     "stack": bg.StackedClassifier(QUICK),
 }
 SUBSETS = [
@@ -81,7 +79,7 @@ def test_every_verb_warns_once_and_answers_as_for_missing_values(fitted, name):
         "impute": lambda X: clf.impute(X, random_state=0)[list(IRIS)],
         "feature_value": lambda X: clf.feature_value(X, draws=20),
     }
-    if name not in ("point", "kernels"):
+    if name != "point":
         verbs["predict_interval"] = lambda X: clf.predict_interval(X)
     for verb, ask in verbs.items():
         found, caught = recorded(lambda ask=ask: ask(rows))

@@ -19,13 +19,10 @@ WORDS = np.where(BLANK, None, np.asarray(SPECIES, dtype=object))
 MARKS = {
     "int": MARKED,
     "float": MARKED.astype(float),
-    "int8": MARKED.astype(np.int8),
     "list": MARKED.tolist(),
     "objects": MARKED.astype(object),
-    "pandas": pd.Series(MARKED),
     "nullable": pd.Series(MARKED, dtype="Int64"),
     "polars": pl.Series(MARKED),
-    "column": MARKED[:, None],
     "float32 column": MARKED.astype(np.float32)[:, None],
 }
 MISSING = {

@@ -17,7 +17,7 @@ from bayesgen.errors.sources import (
     no_rows_in_source,
 )
 from bayesgen.errors.wording import Code
-from bayesgen.estimators.learned_arguments import learned_from_rows
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
@@ -26,7 +26,7 @@ from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.sources import Cluster, Part, Source, source_of
 from bayesgen.table import from_dicts, is_frame
 
-C = TypeVar("C", bound=Any)
+C = TypeVar("C", bound=Estimator)
 M = TypeVar("M", bound=Callable)
 
 LONG = 1.0
@@ -115,7 +115,7 @@ class LabelledSource:
         weight = None if self.weight is None else part.table[self.weight].to_numpy()
         return part.without(*self.beside), part.table[self.target].to_native(), weight
 
-    def rows(self, classifier: Any, part: Part, *, reset: bool) -> TrainingRows | None:
+    def rows(self, classifier: Estimator, part: Part, *, reset: bool) -> TrainingRows | None:
         """Return the training rows of a part; None if all their weights are 0.
 
         Args:
@@ -223,9 +223,9 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
     return classifier._finish_fit(state, classifier._seed)
 
 
-def require_statistics(classifier: Any) -> None:
+def require_statistics(classifier: Estimator) -> None:
     """Raise if a fit needs all rows at once, for an argument that is learned from them."""
-    if learns := learned_from_rows(classifier, ()):
+    if learns := classifier._learned_from(()):
         name, value = next(iter(learns.items()))
         raise needs_rows_in_memory(f"{name}={value!r}")
     if getattr(classifier, "story", None) is not None:
@@ -272,7 +272,9 @@ def first_rows(labelled: LabelledSource, cluster: Cluster) -> Part:
     return part
 
 
-def state_on_cluster(classifier: Any, labelled: LabelledSource, cluster: Cluster) -> TrainingState:
+def state_on_cluster(
+    classifier: Estimator, labelled: LabelledSource, cluster: Cluster
+) -> TrainingState:
     """Return the training state of all partitions; the classifier has that of the first rows."""
     prototype, source = with_its_rows(classifier), labelled.source
     # the first rows come again in their partition
@@ -291,7 +293,7 @@ class PartitionState:
     and which of them hold labels and weights.
     """
 
-    prototype: Any
+    prototype: Estimator
     labelled: LabelledSource
 
     def __call__(self, parts: Iterable[Part]) -> TrainingState | None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from bayesgen import predict
 from bayesgen.errors import InvalidData, Words
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.schema import Column
 from bayesgen.sources import (
     ANSWERS,
@@ -50,12 +51,12 @@ class Answers:
     asked: verbs of `ANSWERS`, each with its arguments besides X.
     """
 
-    classifier: Any
+    classifier: Estimator
     asked: Mapping[str, Mapping[str, object]]
 
     @classmethod
     def with_density(
-        cls, classifier: Any, *, interval: float | None = None, draws: bool = False
+        cls, classifier: Estimator, *, interval: float | None = None, draws: bool = False
     ) -> "Answers":
         """Return answers of the labels, the probabilities and the density of a row, and more.
 
@@ -139,7 +140,7 @@ class SourceColumns:
     fitted: Mapping[Name, Name]
 
     @classmethod
-    def match(cls, classifier: Any, source: str, names: Sequence[Name]) -> "SourceColumns":
+    def match(cls, classifier: Estimator, source: str, names: Sequence[Name]) -> "SourceColumns":
         """Match the columns of a source with those of a classifier.
 
         Columns match by name, and others are not read; those of a classifier that was fitted to an
@@ -180,7 +181,7 @@ class SourceColumns:
         return rows.to_native() if names == reads else rows.to_pandas().set_axis(names, axis=1)
 
 
-def _kinds(classifier: Any) -> dict[Name, str]:
+def _kinds(classifier: Estimator) -> dict[Name, str]:
     """Return the kinds of the columns that a classifier reads."""
     blocks, derived = classifier.state_.schema.blocks, classifier._derived_columns()
     every = [column for part in blocks.values() for column in part if column.source is None]

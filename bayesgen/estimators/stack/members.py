@@ -66,7 +66,11 @@ def automatic(
     of the levels. With levels: all combinations of them, if these are few, and linear discriminants
     over their indicators.
     """
-    observed = [column for column in table.columns if not column.is_missing]
+    # by name, so that no sum depends on the order of the columns; those of an array have none
+    columns_of = table.columns
+    if table.container != "numpy":
+        columns_of = sorted(table.columns, key=lambda column: str(column.name))
+    observed = [column for column in columns_of if not column.is_missing]
     numbers = tuple(c.name for c in observed if c.kind == "number")
     levels = tuple(c.name for c in observed if c.kind == "level")
     incomplete = any(c.kind == "number" and c.missing.any() for c in observed)

@@ -1,7 +1,7 @@
 """The missing pattern in the members of a stack: how much it counts, and where its cells are."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from bayesgen.table import Name
 def pattern_power(
     member: Classifier,
     scores: Scores,
-    seen: Sequence[TrainingRows],
+    read: TrainingRows,
     judged: JudgedRows,
 ) -> Posterior:
     """Return the posterior of a fitted member, its missing pattern with a learned power.
@@ -27,14 +27,14 @@ def pattern_power(
     Args:
         member: fitted to the rows.
         scores: of the judged rows, each given all others.
-        seen: the rows of each call of fit or partial_fit, as the member reads them.
+        read: the rows of the fit, as the member reads them.
         judged: the rows that the power is learned from.
     """
     posterior = cast(Posterior, member._posterior)
     pattern = np.isin(list(posterior.reader.full), member.state_.pattern_blocks())
     if not pattern.any():
         return posterior
-    codes = together(seen, member.classes_)[0][judged.rows]
+    codes = together((read,), member.classes_)[0][judged.rows]
     pool, _ = learned_pool(
         scores.parts, scores.log_classes, codes, judged.weight, **pattern_priors(pattern)
     )

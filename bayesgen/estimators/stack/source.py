@@ -9,7 +9,6 @@ from bayesgen.estimators import training
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Attempt, HeldOut
 from bayesgen.estimators.judged_rows import judged_rows
-from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.reservoir import drawn
 from bayesgen.estimators.training import TrainingState
@@ -40,22 +39,22 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     if sample.is_whole:
         return stack._fit_stack(rows, rows.classes)
     members, wide = stack._new_members(rows)
-    classes, seen = rows.classes, (rows,)
-    own, failed = stack._tried(members, lambda member: stack._fit_member(member, seen, classes))
+    classes = rows.classes
+    own, failed = stack._tried(members, lambda member: stack._fit_member(member, rows, classes))
     stack.members_ = {name: members[name] for name in own}
     stack.classes_, stack.left_out_ = classes, wide | failed
     add_all_rows(stack, labelled, sample.n_rows)
-    judged = judged_rows(seen, classes, len(rows.table.names))
+    judged = judged_rows((rows,), classes, len(rows.table.names))
     # a row is left out with the weight that it has in the statistics of all rows
     whole = dataclasses.replace(rows, weight=sample.own)
 
     def judge(member: Classifier) -> HeldOut:
-        one = whole if takes_all_rows(member) else rows
-        return stack._judge(member, seen, [member._own_rows(one, reset=False)], classes, judged)
+        read = member._own_rows(whole if takes_all_rows(member) else rows, reset=False)
+        return stack._judge(member, rows, read, classes, judged)
 
     held, more = stack._tried(stack.members_, judge)
     attempt = Attempt({name: members[name] for name in held}, held, judged, more)
-    stack._finish_stack(attempt, seen, classes, stack.left_out_)
+    stack._finish_stack(attempt, rows, classes, stack.left_out_)
     details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
     outcome = stack.report_.outcome + (
         " The rows that weigh them, and those of kernels, are "
@@ -69,7 +68,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
 
 def takes_all_rows(member: Classifier) -> bool:
     """Return whether a fitted member is its statistics: a closed form, without rows kept."""
-    learned = {*learned_from_rows(member, ())} - {"power_transform", "bins"}
+    learned = {*member._learned_from(())} - {"power_transform", "bins"}
     keeps = any(likelihood.keeps_rows for likelihood in member.state_.likelihoods.values())
     return member.inference_ in ("exact", "expected") and not learned and not keeps
 

@@ -1,64 +1,38 @@
 """Rows passed in several calls: the training state after each call, and the rows that are kept."""
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen import arguments
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.errors.data import no_target
-from bayesgen.estimators import training, unlabelled_fit, validation
-from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
+from bayesgen.errors.operations import ALL_ROWS
+from bayesgen.estimators import training
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.inference import Posterior
+from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.table import check_declared, check_mark
 
-Fitted = Any
-"""A classifier, whose module imports this one."""
-
-
-def training_rows(
-    clf: Fitted,
-    X: object,
-    y: object,
-    sample_weight: object,
-    *,
-    reset: bool,
-    classes: ArrayLike | None = None,
-) -> TrainingRows:
-    """Return the rows of one call, read and validated.
-
-    Args:
-        clf: that reads them.
-        X: rows.
-        y: their labels.
-        sample_weight: their weights.
-        reset: whether these are the first rows of a fit.
-        classes: declared ones.
-    """
-    if y is None:
-        raise no_target()
-    marks = unlabelled_fit.checked_weight(clf.unlabelled) is not None
-    stated = [] if reset else clf.classes_.tolist()
-    stated += [] if classes is None else np.asarray(classes).tolist()
-    table = clf._read(X, reset=reset)
-    rows = validation.training_rows(table, X, y, sample_weight, classes=stated, marks=marks)
-    return clf._own_rows(rows, reset=reset)
+E = TypeVar("E", bound=Estimator)
 
 
 def accumulated(
-    clf: Fitted, rows: TrainingRows, classes: ArrayLike | None = None
+    clf: Estimator, rows: TrainingRows, classes: ArrayLike | None = None
 ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
     """Return the training state after more rows, the seed, and the rows to keep.
 
     classes: declared for these rows; None: those of the rows.
     """
     these = rows.classes if classes is None else np.unique(classes)
-    asks = learned_from_rows(clf, (*clf._training, rows))
+    asks = clf._learned_from((*clf._training, rows))
     if not hasattr(clf, "state_"):
         check_declared(rows.classes, these)
         return (
@@ -78,28 +52,43 @@ def accumulated(
     return state, clf._seed, seen if asks else ()
 
 
-def accumulated_calls(
-    clf: Fitted, seen: Sequence[TrainingRows], classes: np.ndarray
-) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
-    """Return what `accumulated` does after the rows of several calls, for one not fitted yet.
+def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:
+    """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
 
-    seen: the rows of each call, in their order. classes: of all.
+    At a stated weight rows without a label need no earlier row that has one.
+
+    Args:
+        asks: the arguments that are learned from rows, and their values.
+        before: the posterior of the earlier calls.
+
+    Raises:
+        UnsupportedOperation: with the argument.
     """
-    state, name = clf._new_state(seen[0], classes), type(clf).__name__
-    for n in range(2, len(seen) + 1):
-        state = training.accumulated(state, seen[:n], classes, estimator=name, **clf._reading())
-    asks = learned_from_rows(clf, seen)
-    return state, training.drawn_seed(clf.random_state, clf.inference), (*seen,) if asks else ()
+    learned = "{}={!r}".format(*next(iter(asks.items()), ("", "")))
+    unlabelled = before is not None and ROWS in before.report.details
+    if unlabelled or (asks and list(asks) != ["unlabelled"]):
+        raise UnsupportedOperation(
+            "{what} is learned from all rows, and a classifier that was copied or loaded keeps "
+            "none of them.",
+            ALL_ROWS,
+            what="a posterior given rows without a label" if unlabelled else learned,
+        )
+    if asks.get("unlabelled") == LEARN:
+        raise UnsupportedOperation(
+            "unlabelled='learn' weighs unlabeled rows by how well all labeled rows are "
+            "predicted, but an earlier call kept no rows, because all of them had labels.",
+            "Call fit with all rows, or state a weight: unlabelled=0.1.",
+        )
 
 
-def _with_cells(clf: Fitted, rows: TrainingRows) -> TrainingRows:
+def _with_cells(clf: Estimator, rows: TrainingRows) -> TrainingRows:
     """Return rows with their cells, read again where no argument had asked for them so far."""
     if rows.has_cells:
         return rows
     return clf._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
 
 
-def with_its_rows(clf: Fitted) -> Fitted:
+def with_its_rows(clf: E) -> E:
     """Return a copy that includes the rows kept by a classifier, which ordinary copies lack.
 
     Fitting sets attributes anew and changes none in place.
@@ -109,7 +98,7 @@ def with_its_rows(clf: Fitted) -> Fitted:
     return other
 
 
-def discounted(clf: Fitted, discount: object) -> Fitted:
+def discounted(clf: E, discount: object) -> E:
     """Return a copy in which the weight of every row so far is multiplied by a number.
 
     Raises:

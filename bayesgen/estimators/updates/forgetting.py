@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,7 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
-from bayesgen.estimators.learned_arguments import learned_from_rows
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference.unlabelled_rows import ROWS
@@ -20,14 +20,13 @@ from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtra
 from bayesgen.schema import Schema
 from bayesgen.table import Table
 
-Fitted = Any
-"""A classifier, whose module imports this one."""
+E = TypeVar("E", bound=Estimator)
 
 ERROR = 1e-9
 """Relative rounding error of the statistics that are left above which rows are not forgotten."""
 
 
-def forget(clf: Fitted, X: object, y: object, sample_weight: object) -> Fitted:
+def forget(clf: E, X: object, y: object, sample_weight: object) -> E:
     """Remove rows from the fit of a classifier; see `Classifier.forget`."""
     check_is_fitted(clf)
     _require_statistics(clf)
@@ -92,9 +91,9 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     return _without_levels(_without_classes(left, gone))
 
 
-def _require_statistics(clf: Fitted) -> None:
+def _require_statistics(clf: Estimator) -> None:
     """Reject classifiers that learned more of their rows than statistics."""
-    learned = learned_from_rows(clf, clf._training)
+    learned = clf._learned_from(clf._training)
     if clf._posterior is not None and ROWS in clf._posterior.report.details:
         learned["unlabelled"] = clf.unlabelled
     for name, value in learned.items():

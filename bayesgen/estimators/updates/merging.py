@@ -1,44 +1,35 @@
 """Merging of two fitted classifiers: statistics add, and rows that were kept are read again."""
 
 import copy
-from typing import Any
+from typing import TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import Cure, UnsupportedOperation, Words
 from bayesgen.errors.operations import ALL_ROWS
-from bayesgen.estimators.learned_arguments import learned_from_rows
-from bayesgen.estimators.updates.accumulation import with_its_rows
+from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
 from bayesgen.estimators.updates.merged_state import merged, same
 from bayesgen.inference.unlabelled_rows import ROWS
 
-Fitted = Any
-"""A classifier, whose module imports this one."""
+E = TypeVar("E", bound=Estimator)
 
 FREE = {"likelihood", "random_state", "progress"}
 """Arguments that may differ: what a likelihood comes to is compared column by column."""
 
 
-def merge(one: Fitted, other: Fitted) -> Fitted:
-    """Return a classifier fitted to the rows of both; see `Classifier.merge`."""
-    _require_same_model(one, other)
-    asks = learned_from_rows(one, (*one._training, *other._training))
-    if not asks and not (_had_unlabelled(one) or _had_unlabelled(other)):
-        return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
-    what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
-    return refitted(one, other, what)
-
-
-def refitted(one: Fitted, other: Fitted, what: str) -> Fitted:
-    """Return a classifier fitted to the rows that both kept, the second's added to the first's.
-
-    what: is learned from all rows together.
+def merge(one: E, other: E) -> E:
+    """Return a classifier fitted to the rows of both; see `Classifier.merge`.
 
     Raises:
-        UnsupportedOperation: one of them kept none.
+        UnsupportedOperation: something is learned from all rows, and one of them kept none.
     """
-    _require_same_model(one, other)
+    require_same_model(one, other)
+    asks = one._learned_from((*one._training, *other._training))
+    if not asks and not (_had_unlabelled(one) or _had_unlabelled(other)):
+        return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
     if not (one._training and other._training):
+        what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
         raise UnsupportedOperation(
             "{what} is learned from the rows of both classifiers, and one that was loaded, "
             "copied or merged keeps none of them.",
@@ -47,16 +38,17 @@ def refitted(one: Fitted, other: Fitted, what: str) -> Fitted:
         )
     out = with_its_rows(one)
     for rows in other._training:
-        out.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
+        out._finish_fit(*accumulated(out, again))
     return out
 
 
-def _had_unlabelled(clf: Fitted) -> bool:
+def _had_unlabelled(clf: Estimator) -> bool:
     """Return whether a posterior rests on rows without a label too."""
     return clf._posterior is not None and ROWS in clf._posterior.report.details
 
 
-def _require_same_model(one: Fitted, other: Fitted) -> None:
+def require_same_model(one: Estimator, other: Estimator) -> None:
     """Reject classifiers of two types, or with different arguments.
 
     Raises:

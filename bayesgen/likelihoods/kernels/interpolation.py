@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numpy.polynomial import chebyshev
+from numpy.polynomial import Chebyshev, Polynomial
+from scipy.interpolate import PPoly
 
 TERMS, PIECES = 12, 32
 """Coefficients of a polynomial, and pieces at the start. Log densities of 128 kernels and a Student
@@ -30,10 +31,9 @@ POINTS = np.append(np.cos(ANGLES), (-1.0, 1.0))
 COEFFICIENTS = np.cos(np.arange(TERMS)[:, None] * ANGLES) * 2 / TERMS
 """Values at the Chebyshev points to coefficients of Chebyshev polynomials."""
 COEFFICIENTS[0] /= 2
-POWERS = np.zeros((TERMS, TERMS))
-"""These to coefficients of powers."""
-for _n in range(TERMS):
-    POWERS[: _n + 1, _n] = chebyshev.cheb2poly(np.eye(TERMS)[_n])[: _n + 1]
+BASIS = [Chebyshev.basis(n, domain=[0, 1]).convert(kind=Polynomial).coef for n in range(TERMS)]
+POWERS = np.stack([np.pad(powers, (0, TERMS - len(powers))) for powers in BASIS], axis=1)
+"""These to coefficients of powers, on a piece from 0 to 1."""
 
 
 def interpolated(function: Function, low: float, high: float) -> Function:
@@ -42,33 +42,25 @@ def interpolated(function: Function, low: float, high: float) -> Function:
     Beyond low and high, and on pieces that six halvings leave in error, it is the other.
     """
     edges = np.linspace(low, high, PIECES + 1)
-    left, right, found = edges[:-1], edges[1:], []
-    for more in range(HALVINGS, -1, -1):
-        if not len(left):
+    left, right, pieces = edges[:-1], edges[1:], []
+    for halvings in range(HALVINGS, -1, -1):
+        powers, wrong = _polynomials(function, left, right)
+        powers[wrong] = np.nan
+        done = ~wrong | (halvings == 0)
+        pieces.append((left[done], powers[done]))
+        if done.all():
             break
-        terms, wrong = _polynomials(function, left, right)
-        kept = ~wrong if more else np.ones(len(wrong), dtype=bool)
-        found.append((left[kept], right[kept], wrong[kept], terms[kept]))
-        left, right = left[~kept], right[~kept]
+        left, right = left[~done], right[~done]
         middle = (left + right) / 2
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-    left, right, wrong, terms = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    left, powers = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
     order = np.argsort(left)
-    left, right, wrong = left[order], right[order], wrong[order]
-    by_power = np.ascontiguousarray(terms[order].swapaxes(0, 1))
+    highest_first = powers[order, ::-1].swapaxes(0, 1)
+    polynomials = PPoly(highest_first, np.append(left[order], high), extrapolate=False)
 
     def evaluate(x: Float[np.ndarray, "row 1"]) -> Float[np.ndarray, "row value"]:
-        piece = np.searchsorted(left[1:], x[:, 0], side="right")
-        begin, end = left[piece, None], right[piece, None]
-        u = (2 * np.clip(x, low, high) - begin - end) / (end - begin)
-        out = by_power[-1].take(piece, axis=0)
-        room = np.empty_like(out)
-        for term in by_power[-2::-1]:
-            out *= u
-            # any mode but "raise" writes straight into memory that is reused
-            out += np.take(term, piece, axis=0, out=room, mode="clip")
-        inside = (x[:, 0] >= low) & (x[:, 0] <= high) & ~wrong[piece]
-        other = np.flatnonzero(~inside)
+        out = polynomials(x[:, 0])
+        other = np.flatnonzero(np.isnan(out).any(axis=1))
         if len(other):
             out[other] = function(x[other])
         return out
@@ -79,12 +71,14 @@ def interpolated(function: Function, low: float, high: float) -> Function:
 def _polynomials(
     function: Function, left: Ends, right: Ends
 ) -> tuple[Float[np.ndarray, "piece power value"], Bool[np.ndarray, " piece"]]:
-    """Return coefficients of powers on pieces from -1 to 1, and which pieces are in error."""
-    points = (left + right)[:, None] / 2 + (right - left)[:, None] / 2 * POINTS
+    """Return coefficients of powers of the distance from `left`, and which pieces are in error."""
+    width = (right - left)[:, None]
+    points = (left + right)[:, None] / 2 + width / 2 * POINTS
     values = function(points.reshape(-1, 1)).reshape(*points.shape, -1)
     terms = COEFFICIENTS @ values[:, :TERMS]
     ends = np.stack([(-1.0) ** np.arange(TERMS) @ terms, terms.sum(axis=1)], axis=1)
-    off = np.abs(ends - values[:, TERMS:]).max(axis=1)
-    off = np.maximum(off, np.abs(terms[:, -2:]).sum(axis=1))
+    error = np.abs(ends - values[:, TERMS:]).max(axis=1)
+    error = np.maximum(error, np.abs(terms[:, -2:]).sum(axis=1))
     allowed = ERROR * np.maximum(np.abs(values).max(axis=1), 1.0)
-    return POWERS @ terms, ~(off <= allowed).all(axis=1)
+    scale = width[..., None] ** -np.arange(TERMS)[:, None]
+    return POWERS @ terms * scale, ~(error <= allowed).all(axis=1)

@@ -64,8 +64,8 @@ def precisions(
         if shared.eliminable:
             return shared.of_observed(seen)
     inverse, log_det = inverse_factors(observed_part(matrices, seen))
-    whole = inverse.mT @ inverse
-    return np.where(seen[:, :, None] & seen[:, None], whole, 0.0), log_det
+    precision = inverse.mT @ inverse
+    return np.where(seen[:, :, None] & seen[:, None], precision, 0.0), log_det
 
 
 def expected_cells(
@@ -116,20 +116,17 @@ def moments(
     return expected(statistics, {"mean": mean, "cholesky": np.linalg.cholesky(covariance)[None]})
 
 
-def completed(
-    rows: Rows,
-) -> tuple[MultivariateNormal, Float[np.ndarray, "class feature"], Numbers]:
-    """Return the guess from rows that may be incomplete, class means, and the rows filled by them.
+def completed(rows: Rows) -> tuple[MultivariateNormal, Float[np.ndarray, "class feature"]]:
+    """Return the guess from rows that may be incomplete, and class means.
 
-    Columns never observed or constant have NaN for a variance, and are left as they are.
+    Columns never observed or constant have NaN for a variance.
     """
     count, mean, squares = class_moments(rows.x, rows.y, rows.weight, rows.n_classes)
     overall, variance = NormalStatistics(count, mean, squares).pooled()
     kept = np.flatnonzero(~np.isnan(variance))
     mean = np.where(count > 0, mean, overall)
-    part = Rows(rows.x[:, kept], rows.y, rows.weight, rows.n_classes)
     average, covariance = mean[:, kept], np.diag(variance[kept])
-    statistics = gather(part.x, part.y, part.weight, part.n_classes)
+    statistics = gather(rows.x[:, kept], rows.y, rows.weight, rows.n_classes)
     for _ in range(EM_STEPS if statistics.has_missing else 1):
         factor = np.linalg.cholesky(covariance)[None]
         filled = expected(statistics, {"mean": average, "cholesky": factor})
@@ -139,7 +136,6 @@ def completed(
     mean[:, kept] = average
     scale = np.full((rows.n_classes, *2 * (rows.x.shape[1],)), np.nan)
     scale[:, kept[:, None], kept] = prior.scale
-    whole, x = np.broadcast_to(overall, mean.shape).copy(), rows.x.copy()
-    whole[:, kept] = prior.mean
-    x[:, kept] = filled_rows(part.x, rows.y, average, covariance)
-    return prior.with_arrays({"mean": whole, "scale": scale}), mean, x
+    center = np.broadcast_to(overall, mean.shape).copy()
+    center[:, kept] = prior.mean
+    return prior.with_arrays({"mean": center, "scale": scale}), mean

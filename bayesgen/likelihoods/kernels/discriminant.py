@@ -2,27 +2,26 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.errors.operations import density_of_rows, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Likelihood,
-    Repair,
     is_learned,
     sample_positions,
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
-from bayesgen.likelihoods.kernel_discriminant import draws, guesses
-from bayesgen.likelihoods.kernel_discriminant.interpolation import interpolated
-from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels
-from bayesgen.likelihoods.kernel_discriminant.left_out import LeftOut, left_out
+from bayesgen.likelihoods.kernels import guesses
+from bayesgen.likelihoods.kernels.interpolation import interpolated
+from bayesgen.likelihoods.kernels.joint import Kernels
+from bayesgen.likelihoods.kernels.left_out import LeftOut, left_out
+from bayesgen.likelihoods.kernels.sums import Squares
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
@@ -30,7 +29,7 @@ from bayesgen.likelihoods.multivariate_normal import (
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
 from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDiscriminant"
 GRID = 2.0 ** (-np.arange(8) / 2)
@@ -125,6 +124,10 @@ class KernelDiscriminant(Likelihood[Rows]):
         "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
         "no program."
     )
+    only_exact: ClassVar[str] = (
+        "its kernels are the training rows themselves, whose weights have only a posterior in "
+        "closed form"
+    )
     distribution_words: ClassVar[str] = "kernel discriminant (classes of similar rows, weighted)"
     keeps_rows: ClassVar[bool] = True
     joint: ClassVar[bool] = True
@@ -155,35 +158,27 @@ class KernelDiscriminant(Likelihood[Rows]):
     # -- rows ---------------------------------------------------------------------------------
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> Rows:
         """Return the distinct rows."""
         return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: Rows) -> "KernelDiscriminant":
-        """Fill in the guess of the covariance, and store the rows, as centers without weight."""
-        prior, class_mean, x = guesses.completed(statistics)
+        """Fill in the guess of the covariance; the rows come in by `posterior`."""
+        prior, class_mean = guesses.completed(statistics)
         grid = GRID if is_learned(self.bandwidth) else np.full(1, float(self.bandwidth))
-        completed = self.with_arrays(
+        return self.with_arrays(
             {
                 **prior.arrays(),
                 "covariance": prior.scale[0],
                 "class_mean": class_mean,
-                "x": x,
-                "y": statistics.y,
-                "weight": np.zeros(len(x)),
+                **{name: array[:0] for name, array in statistics.arrays().items()},
+                "center": np.empty(0, dtype=bool),
                 "incomplete": np.zeros(()),
                 "grid": grid,
                 "log_weight": np.full(len(grid), -np.log(len(grid))),
             }
         )
-        return completed._with_centers()
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed."""
@@ -195,64 +190,48 @@ class KernelDiscriminant(Likelihood[Rows]):
         arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
         return MultivariateNormal().with_arrays(arrays)
 
-    @functools.cached_property
-    def count(self) -> np.ndarray:
-        """The weight of the rows of each class."""
-        return np.bincount(self.y, self.weight, minlength=len(self.mean)).astype(float)
+    def _spaced(self) -> np.ndarray:
+        """Return which rows are centers, evenly spaced within classes, as booleans (entry,).
 
-    @functools.cached_property
-    def chosen(self) -> np.ndarray:
-        """The positions of the rows that are centers."""
-        return np.flatnonzero(self.center)
-
-    def _with_centers(self) -> "KernelDiscriminant":
-        """Return the likelihood with its centers chosen from all its rows.
-
-        They are stored, so that the density of some columns has the centers of all of them.
+        They are stored, so that the density of some columns has the centers of all of them. Rows
+        are in order of value, whatever the units and the order of the columns: these are compared
+        in the order of their skewness, each in the direction of its own.
         """
-        center = np.ones(len(self.y), dtype=bool)
-        if len(self.y) > self.centers:
+        n, center = len(self.y), np.ones(len(self.y), dtype=bool)
+        if n > self.centers:
+            unit = np.sqrt(np.diagonal(self.covariance))
+            skewness = (((self.x - self.x.mean(axis=0)) / unit) ** 3).mean(axis=0)
+            signed = self.x * np.where(skewness < 0, -1.0, 1.0)
+            columns = np.argsort(-np.abs(skewness), kind="stable")
+            order = np.lexsort((*signed.T[columns[::-1]], self.y))
             sizes = np.bincount(self.y, minlength=len(self.mean))
-            most = np.minimum(np.maximum(self.centers * sizes // len(self.y), 1), sizes)
+            most = np.clip(self.centers * sizes // n, 1, sizes)
             starts = np.cumsum(sizes) - sizes
-            parts = zip(starts, sizes, most, strict=True)
-            places = [a + (2 * np.arange(m) + 1) * n // (2 * m) for a, n, m in parts if m]
+            groups = zip(starts, sizes, most, strict=True)
+            places = [a + (2 * np.arange(m) + 1) * size // (2 * m) for a, size, m in groups if m]
             center[:] = False
-            center[self._order[np.concatenate(places)]] = True
-        return self.with_arrays({"center": center})
-
-    @property
-    def _order(self) -> np.ndarray:
-        """The order of rows within each class, whatever the units and the order of the columns.
-
-        Columns are compared in the order of their skewness, each in the direction of its own.
-        """
-        kept = np.flatnonzero(~self.uninformative())
-        x = (self.x[:, kept] - self.x[:, kept].mean(axis=0)) / np.sqrt(
-            np.diagonal(self.covariance)[kept]
-        )
-        skewness = (x**3).mean(axis=0)
-        columns = kept[np.argsort(-np.abs(skewness), kind="stable")]
-        place = np.searchsorted(kept, columns)
-        signed = self.x[:, columns] * np.where(skewness < 0, -1.0, 1.0)[place]
-        return np.lexsort((*signed.T[::-1], self.y))
+            center[order[np.concatenate(places)]] = True
+        return center
 
     @functools.cached_property
     def kernels(self) -> Kernels:
         """The kernels; those of a class have the weight of all its rows."""
-        y, weight = self.y[self.chosen], self.weight[self.chosen]
-        taken = np.bincount(y, weight, minlength=len(self.mean))
-        share = np.divide(self.count, taken, out=np.ones(len(taken)), where=taken > 0)
-        return Kernels(self.x[self.chosen], y, weight * share[y], share, self.covariance)
+        total, taken = (
+            np.bincount(self.y, weight, minlength=len(self.mean))
+            for weight in (self.weight, self.weight * self.center)
+        )
+        share = np.divide(total, taken, out=np.ones(len(taken)), where=taken > 0)
+        y, weight = self.y[self.center], self.weight[self.center]
+        return Kernels(self.x[self.center], y, weight * share[y], share, self.covariance)
 
     @property
     def caveat(self) -> str:
         """Which rows are not centers, and which cells were filled."""
         sentences = []
-        if self.x is not None and len(self.chosen) < len(self.x):
+        if self.center is not None and not self.center.all():
             sentences.append(
-                f"{len(self.chosen)} of {len(self.x)} distinct rows, evenly spaced within classes, "
-                f"are centers of the kernels (centers={self.centers})."
+                f"{self.center.sum()} of {len(self.x)} distinct rows, evenly spaced within "
+                f"classes, are centers of the kernels (centers={self.centers})."
             )
         if self.incomplete is not None and self.incomplete > 0:
             sentences.append(
@@ -265,72 +244,43 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     def posterior(self, statistics: Rows) -> "KernelDiscriminant":
         """Return the likelihood with the rows as centers, and updated weights of bandwidths."""
-        after, moments, rows, entry = self._with_rows(statistics)
-        if len(self.grid) == 1 or not len(rows.x):
+        after, moments = self._with_rows(statistics)
+        if len(self.grid) == 1 or not len(statistics.x):
             return after
-        some, logs = after._scores(moments, rows, entry)
-        return after._weighed(logs, _once(rows, some, after.kernels))
-
-    def _scores(
-        self, moments: MultivariateNormalStatistics, rows: Rows, entry: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that weigh bandwidths, and log p_h of each given class and other rows.
-
-        They are the centers, which stand for all rows. A row loses its whole weight: a copy of it
-        would call for a bandwidth of 0.
-        """
-        own = self._centers_of(entry)
-        some = np.flatnonzero(own >= 0)
-        part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
-        return some, self._left_out(moments, part, own[some], every=False)[1]
+        return after._weighed(*after._scores(moments, statistics))
 
     def _with_rows(
         self, statistics: Rows
-    ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics, Rows, np.ndarray]:
-        """Return the likelihood with rows before bandwidths are weighed.
+    ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics]:
+        """Return the likelihood with rows before bandwidths are weighed, and their moments."""
+        x, y, weight = statistics.x, statistics.y, statistics.weight
+        arrays = {
+            "x": guesses.filled_rows(x, y, self.class_mean, self.covariance),
+            "y": y,
+            "weight": weight,
+            "incomplete": np.asarray(weight[np.isnan(x).any(axis=1)].sum()),
+        }
+        moments = guesses.moments(statistics, self.class_mean, self.covariance)
+        after = self.with_arrays(arrays | self.base.posterior(moments).arrays())
+        return after.with_arrays({"center": after._spaced()}), moments
 
-        Also returns the moments of all its rows, these rows, and which entry each of them is.
+    def _scores(
+        self, moments: MultivariateNormalStatistics, rows: Rows
+    ) -> tuple[np.ndarray, Weights]:
+        """Return log p_h of each center given its class and the other rows, and its weight.
+
+        The centers stand for all rows. A row loses its whole weight, and counts at most once: a
+        copy of it would call for a bandwidth of 0.
         """
-        rows = statistics
-        x = guesses.filled_rows(rows.x, rows.y, self.class_mean, self.covariance)
-        grown = self
-        if np.array_equal(self.x, rows.x) and np.array_equal(self.y, rows.y):
-            entry = np.arange(len(x))  # complete and distinct: the rows that completed it
-        else:
-            entry = _positions(self.x, self.y, x, rows.y)
-        new = np.flatnonzero(entry < 0)
-        if len(new):
-            parts = zip((self.x, self.y, self.weight), (x, rows.y, 0 * rows.weight), strict=True)
-            arrays = [np.concatenate([old, more[new]]) for old, more in parts]
-            order = np.argsort(arrays[1], kind="stable")
-            names = ("x", "y", "weight")
-            grown = self.with_arrays(
-                {name: array[order] for name, array in zip(names, arrays, strict=True)}
-            )._with_centers()
-            entry = _positions(grown.x, grown.y, x, rows.y)
-        moments = guesses.moments(rows, self.class_mean, self.covariance)
-        weight = grown.weight + np.bincount(entry, rows.weight, minlength=len(grown.x))
-        incomplete = self.incomplete + rows.weight[np.isnan(rows.x).any(axis=1)].sum()
-        arrays = self.base.posterior(moments).arrays()
-        arrays |= {"weight": weight, "incomplete": np.asarray(incomplete)}
-        after = grown.with_arrays(arrays)
-        if self.weight.any():
-            entry = np.flatnonzero(weight > 0)
-            rows = Rows(after.x[entry], after.y[entry], weight[entry], rows.n_classes)
-            moments = guesses.moments(rows, self.class_mean, self.covariance)
-        return after, moments, rows, entry
-
-    def _centers_of(self, entry: np.ndarray) -> np.ndarray:
-        """Return the positions of entries among the centers, -1 of those that are none."""
-        place = np.full(len(self.x), -1)
-        place[self.chosen] = np.arange(len(self.chosen))
-        return place[entry]
+        centers = rows.with_arrays({n: array[self.center] for n, array in rows.arrays().items()})
+        own = np.arange(len(centers.y))
+        once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
+        return self._left_out(moments, centers, own, every=False)[1], once
 
     def _weighed(self, logs: np.ndarray, weight: Weights) -> "KernelDiscriminant":
         """Return the likelihood with bandwidths weighed by log densities (row, bandwidth)."""
         log_weight = weight @ logs
-        log_weight = log_weight - np.logaddexp.reduce(log_weight)
-        return self.with_arrays({"log_weight": log_weight})
+        return self.with_arrays({"log_weight": log_weight - np.logaddexp.reduce(log_weight)})
 
     def _left_out(
         self,
@@ -344,10 +294,10 @@ class KernelDiscriminant(Likelihood[Rows]):
 
         The latter has shape (row, bandwidth).
         """
-        found = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
-        mine = np.arange(len(rows.y)), rows.y
-        normal, count = found.normal[mine][:, None], found.count[mine][:, None]
-        return found, self._mixed(found.sums[mine], normal, count)
+        rest = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
+        cell = np.arange(len(rows.y)), rows.y
+        normal, count = rest.normal[cell][:, None], rest.count[cell][:, None]
+        return rest, self._mixed(rest.sums[cell], normal, count)
 
     def _mixed(self, sums: np.ndarray, normal: np.ndarray, count: np.ndarray) -> np.ndarray:
         """Return log densities from the logs of sums of kernels and of the Student t.
@@ -355,49 +305,42 @@ class KernelDiscriminant(Likelihood[Rows]):
         Those of one bandwidth, or sums that are averaged over bandwidths, on which t does not
         depend.
         """
-        whole = np.logaddexp(sums, np.log(self.base_rows) + normal)
-        return whole - np.log(count + self.base_rows)
+        total = np.logaddexp(sums, np.log(self.base_rows) + normal)
+        return total - np.log(count + self.base_rows)
 
     def leave_one_out(
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
     ) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base)."""
         kept = np.flatnonzero(~self.uninformative())
-        prior = self
         if len(kept) < x.shape[1]:
-            prior, statistics, x = self.take("feature", kept), statistics.take("", kept), x[:, kept]
-        after, moments, whole, entry = prior._with_rows(statistics)
-        out, some = np.zeros((len(y), len(self.mean))), np.flatnonzero(~np.isnan(x).all(axis=1))
-        rows = Rows(x[some], y[some], away[some], whole.n_classes)
-        place = entry[_positions(whole.x, whole.y, rows.x, rows.y)]
-        own = after._centers_of(place)
-        found, score = after._left_out(moments, rows, own)
+            prior, statistics = self.take("feature", kept), statistics.take("", kept)
+            return prior.leave_one_out(statistics, x[:, kept], y, weight, away)
+        after, moments = self._with_rows(statistics)
+        seen = np.flatnonzero(~np.isnan(x).all(axis=1))
+        rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
+        place = _positions(statistics, rows)
+        # a row without weight is none of them, and takes the last number
+        own = np.append(np.where(after.center, after.center.cumsum() - 1, -1), -1)[place]
+        total = np.append(after.weight, 0.0)[place]
+        rest, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
-            if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
+            lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
+            if lost and len(own) == after.center.sum():
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
             else:
-                centers, logs = after._scores(moments, whole, entry)
-                after = after._weighed(logs, _once(whole, centers, after.kernels))
+                logs, once = after._scores(moments, statistics)
+                after = after._weighed(logs, once)
                 # of equal rows all are scored alike
-                known = np.full((len(after.x), len(self.grid)), np.nan)
-                known[entry[centers]] = logs
-                score = np.where(np.isnan(known[place]), score, known[place])
-        total = after.weight[place]
+                score = np.where(own[:, None] >= 0, logs[own], score)
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
         log_weight = after.log_weight - less[:, None] * score
         log_weight -= log_sum_exp(log_weight)[:, None]
-        sums = log_sum_exp(found.sums + log_weight[:, None])
-        out[some] = self._mixed(sums, found.normal, found.count)
-        out[some[found.needed]] = np.nan
+        out = np.zeros((len(y), len(self.mean)))
+        sums = log_sum_exp(rest.sums + log_weight[:, None])
+        out[seen] = self._mixed(sums, rest.normal, rest.count)
+        out[seen[rest.needed]] = np.nan
         return out
-
-    def require_evidence(self) -> None:
-        """Raise: the density depends on the rows themselves."""
-        raise density_of_rows(FAMILY)
-
-    def log_evidence(self, statistics: Rows) -> float:
-        """Raise, as `require_evidence` does."""
-        raise density_of_rows(FAMILY)
 
     # -- rows, parameters integrated out --------------------------------------------------------
 
@@ -406,8 +349,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            whole = self._mixed(kernels.log_sums(x, grid), base(x)[..., None], self.count[:, None])
-            return whole + self.log_weight
+            sums, normal = kernels.log_sums(x, grid), base(x)[..., None]
+            return self._mixed(sums, normal, kernels.count[:, None]) + self.log_weight
 
         return log_densities
 
@@ -418,7 +361,7 @@ class KernelDiscriminant(Likelihood[Rows]):
 
         def log_predictive(x: Block) -> np.ndarray:
             sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
-            return self._mixed(sums, base(x), self.count)
+            return self._mixed(sums, base(x), kernels.count)
 
         if len(kernels.unit) > 1 or not len(kernels.x):
             return log_predictive
@@ -433,69 +376,115 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     # -- parameters -------------------------------------------------------------------------------
 
+    def _gammas(
+        self, rng: np.random.Generator, n: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return n draws of Gamma variables of centers and of t, and their sums by class.
+
+        Shapes: (draw, center), (draw, class), (draw, class). Divided by their sum they are
+        Dirichlet weights.
+        """
+        weight, parts = self.kernels.weight, self.kernels.parts
+        rows = rng.gamma(weight, size=(n, len(weight)))
+        base = rng.gamma(float(self.base_rows), size=(n, len(parts)))
+        return rows, base, base + np.stack([rows[:, part].sum(axis=1) for part in parts], axis=1)
+
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws: the weight of every center and of t within its class, and h."""
-        kernels = self.kernels
-        rows = rng.gamma(kernels.weight, size=(n, len(kernels.weight)))
-        base = rng.gamma(self.base_rows, size=(n, len(self.mean)))
-        total = base + np.stack([rows[:, part].sum(axis=1) for part in kernels.parts], axis=1)
+        rows, base, total = self._gammas(rng, n)
         which = rng.choice(len(self.grid), n, p=np.exp(self.log_weight))
         return {
-            "row_weight": rows / total[:, kernels.y],
+            "row_weight": rows / total[:, self.kernels.y],
             "base_weight": base / total,
             "bandwidth": self.grid[which],
         }
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), (row, *draws, class)."""
-        return draws.density_given(self.kernels, self.base.predictive(), params)
+        """Return x -> log p(observed part of x given y = k, params), (row, *draws, class).
+
+        Draws of one bandwidth share its kernels, which are one matrix product with their weights.
+        """
+        kernels, base = self.kernels, self.base.predictive()
+        lead, bandwidth = params["bandwidth"].shape, params["bandwidth"].reshape(-1)
+        order = np.argsort(bandwidth, kind="stable")
+        rows, bases = (
+            params[f"{n}_weight"].reshape(len(order), -1)[order] for n in ("row", "base")
+        )
+        weights = [
+            np.column_stack([rows[:, a], bases[:, k]]).T for k, a in enumerate(kernels.parts)
+        ]
+        distinct, starts = np.unique(bandwidth[order], return_index=True)
+        groups = list(
+            zip(distinct.tolist(), itertools.pairwise([*starts, len(order)]), strict=True)
+        )
+
+        def log_density(x: Block) -> np.ndarray:
+            out = np.zeros((len(x), kernels.n_classes, len(order)))
+            broad, size = base(x), (~np.isnan(x)).sum(axis=1)
+            for rows, squares, height in kernels.located(x):
+                for (h, (start, end)), k in itertools.product(groups, range(len(weights))):
+                    top = height - size[rows] * np.log(h)
+                    density, level = _components(squares[k], top, broad[rows, k], h)
+                    total = density @ weights[k][:, start:end]
+                    np.log(total, out=total)
+                    total += level[:, None]
+                    out[rows, k, start:end] = total
+            if len(groups) > 1:
+                out = out[:, :, np.argsort(order)]
+            return np.swapaxes(out, 1, 2).reshape(len(x), *lead, kernels.n_classes)
+
+        return log_density
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return densities under theta updated by each row's own class (see the base class)."""
+        """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class) (see base).
+
+        Of class own[draw, row], the row's density weighs the bandwidths; a component is picked by
+        its share of the density, and the Gamma variable of its weight gains one of shape 1.
+        """
         part = _pruned(self)
-        score, base = part._log_densities(), part.base.predictive()
-        rows = float(self.base_rows)
-        return draws.updated_density_draws(part.kernels, base, score, part.grid, rows, rng, n)
+        kernels, base, log_densities = part.kernels, part.base.predictive(), part._log_densities()
+        gamma, base_gamma, total = part._gammas(rng, n)
+        more = rng.exponential(size=n)
+        which_bandwidth, which_component = rng.random((2, n))
+        weights = [np.append(kernels.weight[centers], self.base_rows) for centers in kernels.parts]
+
+        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
+            out = np.zeros((*own.shape, kernels.n_classes))
+            broad, size, logs = base(x), (~np.isnan(x)).sum(axis=1), log_densities(x)
+            steps = np.exp(logs - log_sum_exp(logs)[..., None]).cumsum(axis=2)[:, :, :-1]
+            picked = (which_bandwidth[:, None, None] >= steps[np.arange(len(x)), own]).sum(axis=2)
+            for rows, squares, height in kernels.located(x):
+                for j in np.unique(picked[:, rows]):
+                    drawn, h = picked[:, rows] == j, float(part.grid[j])
+                    top = height - size[rows] * np.log(h)
+                    for k, weight in enumerate(weights):
+                        density, level = _components(squares[k], top, broad[rows, k], h)
+                        value = gamma[:, kernels.parts[k]] @ density[:, :-1].T
+                        value += base_gamma[:, [k]] * density[:, -1]
+                        norm = np.tile(total[:, [k]], len(rows))
+                        update = drawn & (own[:, rows] == k)
+                        for r in np.flatnonzero(update.any(axis=0)):
+                            draws = np.flatnonzero(update[:, r])
+                            ends = (weight * density[r]).cumsum()
+                            share = which_component[draws] * ends[-1]
+                            pick = np.searchsorted(ends[:-1], share, "right")
+                            value[draws, r] += more[draws] * density[r, pick]
+                            norm[draws, r] += more[draws]
+                        logs = level + np.log(value) - np.log(norm)
+                        out[:, rows, k] = np.where(drawn, logs, out[:, rows, k])
+            return out
+
+        return log_density
 
     def log_likelihood(self, params: Params, statistics: Rows) -> Traceable:
         """Return the sum over rows of weight times log density of their observed columns."""
         if not len(statistics.x):
             return np.zeros(np.shape(params["bandwidth"]))
         logs = self.log_density_fn(params)(statistics.x)
-        own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
-        return statistics.weight @ own
-
-    def _only_exact(self) -> UnsupportedOperation:
-        return unsupported(
-            FAMILY,
-            "its kernels are the training rows themselves, whose weights have only a posterior in "
-            "closed form",
-            "Use inference='exact'.",
-        )
-
-    def mode(self) -> Params:
-        """Raise: the parameters have a posterior, and no estimate."""
-        raise self._only_exact()
-
-    def maximum_likelihood(
-        self, statistics: Rows, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Repair]]:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def initial_params(self, statistics: Rows) -> Params:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def story(self, name: str) -> Params:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def whitening(self, statistics: Rows) -> dict[str, tuple[np.ndarray, ...]]:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
+        by_row = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
+        return np.tensordot(statistics.weight, by_row, axes=1)
 
     # -- rows drawn -----------------------------------------------------------------------------
 
@@ -503,81 +492,77 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Return rows of components drawn by weight: centers plus noise, or draws of t."""
         return self.fill_given(params, np.full((len(y), self.mean.shape[1]), np.nan), y, rng)
 
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        bandwidth = np.full(len(x), float(params["bandwidth"]))
-        with np.errstate(divide="ignore"):
-            row, base = np.log(params["row_weight"]), np.log(params["base_weight"])
-        return self._filled(x, own, bandwidth, row, base, rng)
-
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn: exactly, a bandwidth and component each."""
         logs = self._log_densities()(x)[np.arange(len(x)), own]
+        weights = {
+            "row_weight": self.kernels.weight,
+            "base_weight": np.full(len(self.mean), float(self.base_rows)),
+        }
         bandwidth = self.grid[sample_positions(logs, rng)]
-        base = np.full(len(self.mean), np.log(self.base_rows))
-        return self._filled(x, own, bandwidth, np.log(self.kernels.weight), base, rng)
+        return self.fill_given({**weights, "bandwidth": bandwidth}, x, own, rng)
 
-    def _filled(
-        self,
-        x: Block,
-        own: Labels,
-        bandwidth: np.ndarray,
-        log_rows: np.ndarray,
-        log_base: np.ndarray,
-        rng: np.random.Generator,
-    ) -> Block:
-        """Draw a component for each row by weight and observed cells, then its missing cells."""
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters.
+
+        A component is drawn for each row by weight and observed cells, then the missing ones. The
+        bandwidth may be one of each row.
+        """
+        bandwidth = np.broadcast_to(params["bandwidth"], len(x))
+        with np.errstate(divide="ignore"):
+            log_rows, log_base = np.log(params["row_weight"]), np.log(params["base_weight"])
         kernels, normal = self.kernels, self.base.log_predictive(x)
         # of a row without an observed cell every component has density 1
-        center = np.empty(len(x), dtype=int)
-        seen = ~np.isnan(x)
+        center, seen = np.empty(len(x), dtype=int), ~np.isnan(x)
         empty = np.flatnonzero(~seen.any(axis=1))
-        zeros = [np.zeros((len(empty), len(kernels.x[part]))) for part in kernels.parts]
+        zeros = [np.zeros((len(empty), size)) for size in kernels.sizes]
         located = [(empty, zeros, np.zeros(len(empty)))] if len(empty) else []
         for rows, squares, height in (*located, *kernels.located(x)):
             for k in np.unique(own[rows]):
-                mine = np.flatnonzero(own[rows] == k)
-                at, part = rows[mine], kernels.parts[k]
+                place = np.flatnonzero(own[rows] == k)
+                at, part = rows[place], kernels.parts[k]
                 h = bandwidth[at, None]
-                level = height[mine, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
-                logs = log_rows[part] - squares[k][mine] / (2 * h**2) + level
-                other = (log_base[k] + normal[at, k])[:, None]
-                pick = sample_positions(np.concatenate([logs, other], axis=1), rng)
+                level = height[place, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
+                logs = log_rows[part] - squares[k][place] / (2 * h**2) + level
+                pick = sample_positions(np.column_stack([logs, log_base[k] + normal[at, k]]), rng)
                 center[at] = np.where(pick < logs.shape[1], part.start + pick, -1)
         out, broad = x.copy(), np.flatnonzero(center < 0)
         out[broad] = self.base.fill(x[broad], own[broad], rng)
         at = np.flatnonzero(center >= 0)
         origin, h = kernels.x[center[at]], bandwidth[at, None]
-        noise = filled(
-            (x[at] - origin) / h,
-            np.zeros(len(at), dtype=int),
-            rng,
-            mean=np.zeros((1, x.shape[1])),
-            matrices=self.covariance[None],
-        )
+        zero, labels = np.zeros((1, x.shape[1])), np.zeros(len(at), dtype=int)
+        noise = filled((x[at] - origin) / h, labels, rng, mean=zero, matrices=self.covariance[None])
         out[at] = np.where(seen[at], x[at], origin + h * noise)
         return out
 
 
-def _once(rows: Rows, some: np.ndarray, kernels: Kernels) -> Weights:
-    """Return the weight of distinct rows in the choice of bandwidths, at most 1 for each."""
-    return np.minimum(rows.weight[some], 1.0) * kernels.share[rows.y[some]]
+def _components(
+    squares: Squares, height: np.ndarray, base: np.ndarray, h: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return densities of the components of a class, relative to the largest, and its log.
 
-
-def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the place of rows of some classes among rows x of classes y, -1 where there is none.
-
-    Of equal rows x the last counts.
+    Shapes: (row, component), (row,). height, base: logs of the kernels' height and of t, (row,).
     """
+    nearest = squares.min(axis=1, initial=np.inf)
+    level = np.maximum(height - nearest / (2 * h**2), base)
+    # as distances lie in memory, the rows of a center side by side
+    out = np.empty((squares.shape[1] + 1, len(squares))).T
+    np.multiply(squares, -0.5 / h**2, out=out[:, :-1])
+    out[:, :-1] += (height - level)[:, None]
+    out[:, -1] = base - level
+    return np.exp(out, out=out), level
 
-    def keys(x: np.ndarray, y: np.ndarray) -> list[tuple[int, bytes]]:
+
+def _positions(rows: Rows, others: Rows) -> np.ndarray:
+    """Return the place of each of other rows among distinct rows, -1 where there is none."""
+
+    def keys(part: Rows) -> list[tuple[int, bytes]]:
         # one zero, and one NaN
-        same = np.ascontiguousarray(np.where(np.isnan(x), np.nan, x + 0.0))
-        whole = same.view(np.dtype((np.void, x.itemsize * x.shape[1])))
-        return list(zip(y.tolist(), whole[:, 0].tolist(), strict=True))
+        cells = np.where(np.isnan(part.x), np.nan, part.x + 0.0)
+        return [(k, row.tobytes()) for k, row in zip(part.y.tolist(), cells, strict=True)]
 
-    place = {key: i for i, key in enumerate(keys(x, y))}
-    return np.array([place.get(key, -1) for key in keys(rows, labels)], dtype=int)
+    place = {key: i for i, key in enumerate(keys(rows))}
+    return np.array([place.get(key, -1) for key in keys(others)], dtype=int)
 
 
 def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:

@@ -1,0 +1,408 @@
+"""What every classifier does between rows and a posterior; `Classifier` adds the verbs."""
+
+import abc
+import copy
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from bayesgen import explain, predict
+from bayesgen.classes import Spec
+from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.errors.data import no_target, sparse_for, too_few_classes
+from bayesgen.estimators import parameters, training, unlabelled_fit, validation
+from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
+from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
+from bayesgen.estimators.column_cells import cells_by_column, require_original
+from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
+from bayesgen.estimators.updates.settled_later import CLOSED, SETTLED, settled_later
+from bayesgen.inference import Method, Posterior, Report
+from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
+from bayesgen.schema import Column, Schema, check_columns
+from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.typing import Joint, Self, Traceable
+
+EncodedRows = tuple[Posterior, dict[str, Traceable], int]
+"""A posterior, rows as it reads them, and their number."""
+LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
+"""Arguments that may be learned from rows, which are then kept for the next call."""
+
+
+class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
+    """A classifier without its verbs: arguments, fitted state, and rows as it reads them.
+
+    Modules that work on any classifier take one of these.
+    """
+
+    class_prior: Spec
+    inference: str | Method
+    temper: Temper
+    likelihood: LikelihoodSpec
+    remainder: str | None = None
+    power_transform: bool = False
+    bins: int | str | None = None
+    missing: str = "ignorable"
+    unseen: str
+    unlabelled: unlabelled_fit.Weight = "learn"
+    random_state: object
+    classes_: np.ndarray
+    inference_: str = settled_later()
+    report_: Report = settled_later()
+    state_: TrainingState
+    _posterior: Posterior | None = settled_later()
+    _seed: int
+    _training: tuple[TrainingRows, ...] = ()
+    # predictions of rows of the fit, each from the others, which a stack keeps
+    _left_out: LeftOutRows | None = None
+    _shares: Joint | None = None
+    """P(y = k given all rows) of the rows of the last fit that have no label."""
+    _likelihood_names: ClassVar[tuple[str, ...]] = ()
+    """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
+    _parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the constructor's arguments."""
+
+    # -- hooks for subclasses ----------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _blocks(self, table: Table) -> Blocks:
+        """Return the blocks of a table: name -> (likelihood, columns)."""
+
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        """Return the table of the columns that the blocks read, some of which may be derived.
+
+        raw: function that returns the same rows as they were passed.
+        """
+        return table
+
+    def _derived_columns(self) -> dict[Name, Column]:
+        """Return the source column of each derived column; that of bins has the same name."""
+        fitted = self.bins is not None and hasattr(self, "state_")
+        return self.state_.schema.binned() if fitted else {}
+
+    def _column_names(self) -> Names:
+        """Return the columns of the table that was fitted."""
+        return self.state_.schema.names
+
+    def _reads_sparse(self) -> bool:
+        """Return whether rows may be a sparse matrix."""
+        return False
+
+    # -- parameters --------------------------------------------------------------------------------
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Reject unknown constructor arguments, suggesting the one that was probably meant."""
+        if args or not cls._parameters.issuperset(kwargs):
+            parameters.check_arguments(cls, args, kwargs)
+        return super().__new__(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
+        """Return the constructor's arguments; deep: also those of likelihoods."""
+        found = super().get_params(deep)
+        return found | parameters.of_likelihoods(super().get_params(deep=False)) if deep else found
+
+    def set_params(self, **params: object) -> Self:
+        """Set arguments of the constructor, and nested arguments of likelihoods as above.
+
+        Raises:
+            InvalidArgument: the likelihood has no such argument, or is not a likelihood.
+        """
+        self._settle()
+        own = super().get_params(deep=False)
+        direct, of_likelihoods = parameters.split_likelihoods(own, params)
+        super().set_params(**direct)
+        for name, values in of_likelihoods.items():
+            setattr(self, name, parameters.with_arguments(name, getattr(self, name), values))
+        return self
+
+    # -- the fit -----------------------------------------------------------------------------------
+
+    def _training_rows(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        reset: bool,
+        classes: ArrayLike | None = None,
+    ) -> TrainingRows:
+        """Return the rows of one call, read and validated.
+
+        Args:
+            X: rows.
+            y: their labels.
+            sample_weight: their weights.
+            reset: whether these are the first rows of a fit.
+            classes: declared ones.
+        """
+        if y is None:
+            raise no_target()
+        marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
+        stated = [] if reset else self.classes_.tolist()
+        stated += [] if classes is None else np.asarray(classes).tolist()
+        table = self._read(X, reset=reset)
+        rows = validation.training_rows(table, X, y, sample_weight, classes=stated, marks=marks)
+        return self._own_rows(rows, reset=reset)
+
+    def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
+        """Return training rows restricted to the columns that the blocks read."""
+        table = self._own_table(rows.table, rows.raw, reset=reset)
+        return rows if table is rows.table else dataclasses.replace(rows, table=table)
+
+    def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
+        """Fit to training rows; classes: sorted, including those of the rows."""
+        if len(rows.classes) < 2:
+            raise fewer_than_two_classes(rows)
+        seed = training.drawn_seed(self.random_state, self.inference)
+        return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
+
+    def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
+        """Return the training state of the first call."""
+        own, derived = self._blocks(rows.table), self._derived_columns()
+        blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
+        return training.new_state(rows, blocks, classes, **self._reading())
+
+    def _reading(self) -> dict[str, Any]:
+        """Return the arguments on how cells are read."""
+        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
+
+    def _learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:
+        """Return the arguments, and their values, that are learned from the rows of all calls.
+
+        If any row has no label all are kept, because inference starts from them again.
+        """
+        # not get_params, which reads the signature of the constructor again: a sixth of a batch
+        stated = {name: getattr(self, name) for name in LEARNED & self._parameters}
+        wanted = {
+            "temper": stated.get("temper") in ("learn", "columns"),
+            "missing": stated.get("missing") == "learn",
+            "power_transform": stated.get("power_transform", False),
+            "bins": stated.get("bins") is not None,
+            "unlabelled": any(part.unlabelled is not None for part in rows),
+        }
+        return {name: getattr(self, name) for name, asks in wanted.items() if asks}
+
+    def _finish_fit(
+        self,
+        state: TrainingState,
+        seed: int,
+        seen: tuple[TrainingRows, ...] = (),
+        *,
+        whole: bool = False,
+    ) -> Self:
+        """Run inference, then set all fitted attributes at once.
+
+        seen: the rows to keep where an argument is learned from them. whole: whether they are all
+            rows of one call, which are kept as they were passed.
+        """
+        asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
+        if np.count_nonzero(state.statistics.count) >= 2:
+            found = unlabelled_fit.infer(
+                state,
+                seen,
+                self.inference,
+                self.class_prior,
+                self.unlabelled,
+                seed,
+                unseen=self.unseen,
+            )
+            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
+            if self.temper is not None or self.missing == "learn":
+                posterior = state.tempered(
+                    posterior, self.temper, self.class_prior, seen, unseen=self.unseen
+                )
+        self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
+        self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
+        self.classes_ = state.classes
+        if posterior is not None:
+            self.report_, self.inference_ = posterior.report, posterior.report.method
+        return self
+
+    def _settle(self) -> None:
+        """Run inference if it waits for someone to ask for its result (see `SettledLater`)."""
+        fitted = vars(self)
+        if "state_" in fitted and "_posterior" not in fitted:
+            self._finish_fit(self.state_, self._seed)
+
+    def _leave_unsettled(
+        self, state: TrainingState, seed: int, seen: Sequence[TrainingRows]
+    ) -> bool:
+        """Set the attributes of a fit but for those of inference; return whether they can wait.
+
+        They cannot where inference samples or searches, or reads rows as well as the state.
+        """
+        report = vars(self).get("report_")
+        closed = report is None or report.method in CLOSED
+        if seen or state.unlabelled is not None or not closed:
+            return False
+        for name in SETTLED:
+            vars(self).pop(name, None)
+        self.state_, self._seed, self._training = state.to_keep(), seed, ()
+        self.classes_ = state.classes
+        return True
+
+    # -- rows in and out ---------------------------------------------------------------------------
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        """Return the table of rows, at the first fit (reset) or later.
+
+        Later, columns of a DataFrame may come in any order, and absent ones are treated as missing,
+        with a warning.
+
+        Raises:
+            InvalidData: columns absent from the fit.
+        """
+        if reset:
+            only = column_keys(self.likelihood) if self.remainder == "drop" else None
+            return validation.read(self, X, reset=True, only=only)
+        table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
+        self._check_columns(table)
+        return table
+
+    def _check_columns(self, table: Table) -> None:
+        """Compare the columns of later rows with those of the fit."""
+        names = self._column_names()
+        if isinstance(table, SparseTable) or tuple(table.names) == tuple(names):
+            return
+        # of a stack of programs, which read rows as a whole, no column is used
+        if used := self._used_columns():
+            check_columns(names, used, self._schema().container, table, type(self).__name__)
+
+    def _used_columns(self) -> set[Name]:
+        """Return the fitted columns that some block reads."""
+        derived, used = self._derived_columns(), self.state_.schema.used()
+        return {derived[name].name if name in derived else name for name in used}
+
+    def _schema(self) -> Schema:
+        """Return the schema of the fitted columns."""
+        return self.state_.schema
+
+    def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
+        """Return the table of new rows, with the columns of the blocks, and its encoding."""
+        table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
+        if isinstance(table, SparseTable):
+            check_sparse(self.state_.likelihoods)
+        name = type(self).__name__
+        return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
+
+    def _encode_rows(self, X: object) -> EncodedRows:
+        """Return the posterior, the encoded rows, and their number."""
+        posterior, (table, encoded) = self._fitted_posterior(), self._read_encoded(X)
+        return posterior, encoded, table.n_rows
+
+    def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
+        """Return encoded rows whose missing pattern is marginalized."""
+        blank = {name: np.full_like(encoded[name], np.nan) for name in self._pattern_blocks()}
+        return encoded | blank
+
+    def _pattern_blocks(self) -> list[str]:
+        """Return the blocks of encoded rows that hold the missing pattern."""
+        return self.state_.pattern_blocks()
+
+    def _cells(self, what: str) -> dict[Name, explain.Cell]:
+        """Return the encoded position of each column, and of its missing pattern beside it."""
+        return cells_by_column(self.state_, self._fitted_posterior(), what)
+
+    def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
+        """Return rows whose cells can be masked one by one, for the calling method."""
+        posterior, cells = self._fitted_posterior(), self._cells(what)
+        table, encoded = self._read_encoded(X)
+        if any(issparse(x) for x in encoded.values()):
+            raise sparse_for(what)
+        return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
+
+    def _imputable_rows(self, X: object, what: str) -> explain.Rows:
+        """Return rows whose missing cells can be imputed, for the calling method."""
+        rows = self._rows_of_cells(X, what)
+        require_original(self._derived_columns(), what)
+        return rows
+
+    def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
+        """Return the rows, labels and weights of the last fit, as they were passed."""
+        if len(self._training) != 1:
+            raise UnsupportedOperation(
+                "{what} needs rows and labels, and a classifier that was fitted in parts, "
+                "merged, copied or loaded keeps none.",
+                "Pass them: {what}(X, y).",
+                what=what,
+            )
+        (rows,) = self._training
+        return rows.X, rows.y, rows.sample_weight
+
+    def _labels_found(self) -> Joint | None:
+        """Return P(y = k given all rows) of the rows without a label; None without such rows."""
+        return self._shares
+
+    # -- what was fitted ---------------------------------------------------------------------------
+
+    def _fitted_posterior(self) -> Posterior:
+        """Return the posterior; raise if unfitted or fitted to a single class."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # raises
+        if self._posterior is None:
+            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
+        return self._posterior
+
+    def _fitted(self) -> Fitted:
+        """Return the fitted model: training state and posterior."""
+        return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
+
+    def _simulated(self, n: int) -> dict[str, Traceable]:
+        """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
+        return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes to copy or pickle: all but the rows of the fit."""
+        self._settle()
+        own = super().__getstate__().items()
+        return {key: part for key, part in own if key not in ("_training", "_shares")}
+
+    def __sklearn_tags__(self) -> Tags:
+        """Declare support for missing cells, levels and text."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = self._reads_sparse()
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the estimator is fitted."""
+        return hasattr(self, "state_")
+
+    # -- what other modules ask of every classifier ------------------------------------------------
+
+    @abc.abstractmethod
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit to rows X and labels y; returns self."""
+
+    @abc.abstractmethod
+    def _fit_source(self, source: Any) -> Self:
+        """Fit to a `LabelledSource` of rows that are read part by part."""
+
+    def predict_joint_log_proba(self, X: object) -> Joint:
+        """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
+        return predict.log_joint(*self._encode_rows(X), densities=True)
+
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
+        """Return a fitted copy with other class probabilities (label shift).
+
+        Args:
+            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, or
+                the result of `estimate_prevalence`, whose uncertainty widens intervals (as a
+                Dirichlet distribution with the same means and total variance). A class of
+                probability 0 is excluded.
+        """
+        posterior, other = self._fitted_posterior(), copy.copy(self)
+        other.class_prior, prior = class_prior_of(class_prior, self.classes_)
+        other._posterior = posterior.with_classes(prior)
+        return other

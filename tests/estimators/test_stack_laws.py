@@ -1,0 +1,387 @@
+"""Laws of the automatic stack: every way to the same rows gives the fit of the rows together."""
+
+import copy
+import dataclasses
+import functools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from stacked_tables import holed, iris, passengers
+
+import bayesgen as bg
+from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
+from bayesgen.estimators import held_out, judged_rows, stacked
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.table import as_frame, read_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+
+FEW = ("mixed, with gaps and weights", "a class of one row")
+MANY = (
+    "numbers",
+    "levels",
+    "gaps",
+    "an array",
+    "rows without a label",
+    "nearly tied",
+    "judged few",
+)
+ALL = [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in MANY)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows, labels and weights of a fit; `at` gives some of them."""
+
+    X: object
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def at(self, where):
+        X = self.X.iloc[where] if isinstance(self.X, pd.DataFrame) else self.X[where]
+        return Rows(X, self.y[where], None if self.weight is None else self.weight[where])
+
+    def halves(self, n=2):
+        order = np.random.default_rng(5).permutation(len(self.y))
+        return [self.at(where) for where in np.array_split(order, n)]
+
+    def fit(self):
+        stack = bg.StackedClassifier(random_state=0, progress=False)
+        return stack.fit(self.X, self.y, self.weight)
+
+
+@functools.cache
+def rows_of(name):
+    rng = np.random.default_rng(3)
+    X, y = iris(3)
+    y = y.to_numpy(object)
+    if name == "mixed, with gaps and weights":
+        X, y = passengers(16)
+        return Rows(holed(X, 0.1)[0], y.to_numpy(object), rng.choice([0.5, 1, 2, 3.3], len(y)))
+    if name == "levels":
+        X, y = passengers(8)
+        return Rows(X[["sex", "passengerClass"]].astype(object), y.to_numpy(object))
+    if name == "nearly tied":
+        X = X.round() + 1e-9 * rng.integers(0, 2, X.shape)
+    if name == "gaps":
+        X = holed(X)[0]
+    if name == "an array":
+        X = X.to_numpy()
+    if name == "a class of one row":
+        y[7] = "single"
+    if name == "rows without a label":
+        y[::4] = None
+    return Rows(X, y)
+
+
+@functools.cache
+def proba_of(name):
+    return rows_of(name).fit().predict_proba(rows_of(name).X)
+
+
+def require_equal(stack, name):
+    proba = stack.predict_proba(rows_of(name).X)
+    np.testing.assert_allclose(proba, proba_of(name), rtol=0, atol=1e-9)
+
+
+def law_rows(name, folder):
+    (turned,) = rows_of(name).halves(1)
+    require_equal(turned.fit(), name)
+
+
+def law_columns(name, folder):
+    rows = rows_of(name)
+    if isinstance(rows.X, np.ndarray):
+        turned = dataclasses.replace(rows, X=rows.X[:, ::-1])
+        proba = turned.fit().predict_proba(turned.X)
+        return np.testing.assert_allclose(proba, proba_of(name), rtol=0, atol=1e-9)
+    return require_equal(dataclasses.replace(rows, X=rows.X.iloc[:, ::-1]).fit(), name)
+
+
+def law_calls(name, folder):
+    stack = bg.StackedClassifier(random_state=0, progress=False)
+    for part in rows_of(name).halves(3):
+        stack.partial_fit(part.X, part.y, sample_weight=part.weight)
+    require_equal(stack, name)
+
+
+def law_merge(name, folder):
+    one, other = (part.fit() for part in rows_of(name).halves())
+    require_equal(one.merge(other), name)
+
+
+def law_forget(name, folder):
+    rows, more = rows_of(name), rows_of(name).halves(4)[0]
+    X = rows.X if isinstance(rows.X, np.ndarray) else rows.X.reset_index(drop=True)
+    frames = [X, more.X]
+    X = np.concatenate(frames) if isinstance(X, np.ndarray) else pd.concat(frames)
+    weight = None if rows.weight is None else np.append(rows.weight, more.weight)
+    stack = Rows(X, np.append(rows.y, more.y), weight).fit()
+    require_equal(stack.forget(more.X, more.y, more.weight), name)
+
+
+def law_file(name, folder):
+    one, other = rows_of(name).halves()
+    one.fit().save(folder / "one.bgm", rows=True)
+    stack = bg.load(folder / "one.bgm").partial_fit(other.X, other.y, sample_weight=other.weight)
+    require_equal(stack, name)
+
+
+LAWS = (law_rows, law_columns, law_calls, law_merge, law_forget, law_file)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("law", LAWS)
+def test_law(law, name, tmp_path, monkeypatch):
+    if name == "judged few":
+        monkeypatch.setattr(judged_rows, "JUDGED", 30)
+        monkeypatch.setattr(judged_rows, "FEWEST", 30)
+    law(name, tmp_path)
+
+
+def most_by_position(rows):
+    return rows.only(np.arange(len(rows.codes)) > 5)
+
+
+def members_by_position(table, **options):
+    members = AUTOMATIC(table, **options)
+    return members if table.names[0] == "sex" else {"naive": members["naive"]}
+
+
+AUTOMATIC = stacked.automatic
+
+
+def without_the_first(seen):
+    rows = TOGETHER(seen)
+    return rows.only(np.arange(len(rows.codes)) > 0)
+
+
+TOGETHER = stacked.rows_together
+
+
+def without_as_many(rows, others):
+    return rows.only(np.arange(len(rows.codes)) >= len(others.codes))
+
+
+def as_data_without_weights(rows):
+    return AS_DATA(rows) | {"weight": np.ones(len(rows.codes))}
+
+
+AS_DATA = TrainingRows.as_data
+
+
+@pytest.mark.parametrize(
+    ("law", "owner", "attribute", "fault"),
+    [
+        (law_rows, TrainingRows, "by_content", most_by_position),
+        (law_columns, stacked, "automatic", members_by_position),
+        (law_calls, stacked, "rows_together", without_the_first),
+        (law_merge, stacked, "rows_together", without_the_first),
+        (law_forget, stacked, "rows_without", without_as_many),
+        (law_file, TrainingRows, "as_data", as_data_without_weights),
+    ],
+)
+def test_fault_is_caught(law, owner, attribute, fault, tmp_path, monkeypatch):
+    proba_of.cache_clear()
+    monkeypatch.setattr(owner, attribute, fault)
+    with pytest.raises(AssertionError):
+        law(FEW[0], tmp_path)
+    proba_of.cache_clear()
+
+
+# --- what later rows bring ------------------------------------------------------------------------
+
+LACKING = ("a column of numbers", "a column of levels", "a class")
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["a gap", "a level", *(pytest.param(what, marks=pytest.mark.slow) for what in LACKING)],
+)
+def test_what_the_first_rows_lack(what):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(np.exp(0.7 * rng.normal(size=(60, 2))), columns=[*"ab"])
+    X["u"], X["v"] = rng.choice([*"pq"], 60), rng.choice([*"klmn"], 60)
+    y = np.where(X["a"] + rng.random(60) > 1.5, "yes", "no").astype(object)
+    if what == "a gap":
+        X.loc[30, "a"] = np.nan
+    if what == "a column of numbers":
+        X.loc[:9, "b"] = np.nan
+    if what == "a column of levels":
+        X.loc[:9, "v"] = None
+    if what == "a level":
+        X.loc[:9, "v"] = "m"
+    if what == "a class":
+        y[40:45] = "perhaps"
+    whole, parts = Rows(X, y).fit(), Rows(X[:10], y[:10]).fit()
+    parts.partial_fit(X[10:], y[10:])
+    assert list(parts.members_) == list(whole.members_) and parts.left_out_ == whole.left_out_
+    np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
+    np.testing.assert_array_equal(parts.forget(X[40:], y[40:]).classes_, np.unique(y[:40]))
+
+
+def test_an_updated_stack_keeps_its_rows():
+    X, y = iris()
+    stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()], random_state=0).fit(X, y)
+    parts = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()], random_state=0)
+    parts.partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
+    loo = stack.loo()["log_proba"].to_numpy()
+    order = [*range(0, 50, 2), *range(1, 50, 2)]
+    np.testing.assert_allclose(parts.loo()["log_proba"], loo[order], rtol=0, atol=1e-12)
+    assert len(parts.transduction_) == 50
+
+
+def test_a_column_that_is_never_observed_changes_nothing():
+    X, y = iris()
+    expected = Rows(X, y.to_numpy()).fit().predict_proba(X)
+    blank = X.assign(z=np.nan)
+    found = Rows(blank, y.to_numpy()).fit().predict_proba(blank)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_folds_of_rows_do_not_depend_on_their_order(rng):
+    codes, joint = np.sort(rng.integers(0, 3, 40)), rng.normal(size=(40, 3))
+    proba, turned = np.round(rng.random(40), 1), rng.permutation(40)
+    folds = held_out.folds_of(codes, proba, joint)
+    again = held_out.folds_of(codes[turned], proba[turned], joint[turned])
+    np.testing.assert_array_equal(again, folds[turned])
+    shares = [np.bincount(folds[codes == k], minlength=held_out.FOLDS) for k in range(3)]
+    assert np.ptp(shares, axis=1).max() <= 1
+
+
+def test_types_that_change_between_calls_are_refused():
+    X, y = iris()
+    stack = bg.StackedClassifier([bg.NaiveBayes()]).fit(X, y)
+    text = X.assign(petal_width="wide")
+    words = bg.StackedClassifier([bg.NaiveBayes()]).fit(text, y)
+    before = stack.predict_proba(X)
+    for one, rows in ((stack, text), (words, X)):
+        with pytest.raises(InvalidData, match="column 'petal_width' holds the levels"):
+            one.partial_fit(rows, y)
+    with pytest.raises(InvalidData, match="all of one type"):
+        stack.partial_fit(X, y == "setosa")
+    np.testing.assert_array_equal(stack.predict_proba(X), before)
+
+
+def test_warnings_name_rows_as_they_were_passed():
+    X, y = iris()
+    X = X.assign(key=range(50), size=[str(value) for value in X["petal_width"]])
+    X.loc[37, "size"] = "1,5"
+    members = [bg.NaiveBayes(), bg.NaiveBayes(bg.Normal())]
+    with pytest.warns(BayesgenWarning) as caught:
+        bg.StackedClassifier(members).fit(X, y)
+    text = " ".join(str(warning.message) for warning in caught)
+    for sentence in (
+        "column 'key' holds integers that rise from every row to the next",
+        "1 of its 50 cells is not a number: '1,5' in row 37",
+        "'naivebayes-2' is left out of the stack: column 'size' holds '1,5' in row 37;",
+    ):
+        assert sentence in text, text
+
+
+# --- rows to forget -------------------------------------------------------------------------------
+
+
+def few():
+    X = pd.DataFrame({"a": [1.0, 1.0, 2.0, 4.0, 5.0, 5.5, 3.0], "b": [*"uuvuvvu"]})
+    return X, np.array(["no", "no", "no", "yes", "yes", "yes", None], dtype=object)
+
+
+def forgotten(stack, X, y, weight=None):
+    stack.forget(X, y, weight)
+    (rows,) = stack._kept()
+    return rows.weight.tolist(), rows.codes.tolist()
+
+
+def few_stack(weight=None):
+    X, y = few()
+    return bg.StackedClassifier([bg.NaiveBayes()], random_state=0).fit(X, y, weight)
+
+
+def test_weights_are_subtracted_from_the_copy_of_the_nearest_weight():
+    (X, y), weight = few(), [1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    one = forgotten(few_stack(weight), X[:1], y[:1], [2.0])
+    assert one == ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1, 1, -1])
+    part = forgotten(few_stack(weight), X[:1], y[:1], [2.5])
+    assert part == ([0.5, 1.0, 1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1, 1, -1])
+    unlabelled = forgotten(few_stack(), X[6:], y[6:])
+    assert unlabelled == ([1.0] * 6, [0, 0, 0, 1, 1, 1])
+
+
+def test_rows_that_were_not_fitted_are_not_forgotten():
+    X, y = few()
+    stack = few_stack()
+    before = stack.predict_proba(X)
+    for rows, labels, weight, sentence in (
+        (X[:2].assign(a=9.0), y[:2], None, "row 0 to forget, of class 'no', is not among"),
+        (X[2:3], y[3:4], None, "of class 'yes', is not among"),
+        (X[2:3], [None], None, "without a label, is not among"),
+        (X.iloc[[0] * 3], ["no"] * 3, None, "row 2 to forget"),
+        (X[2:4], y[2:4], [0.5, 1.5], "row 1 to forget, of class 'yes'.* more weight"),
+    ):
+        with pytest.raises(UnsupportedOperation, match=sentence):
+            stack.forget(rows, labels, weight)
+    with pytest.raises(InvalidData, match="class"):
+        stack.forget(X[:3], y[:3])
+    with pytest.raises(UnsupportedOperation, match="keeps none"):
+        copy.copy(stack).forget(X[:1], y[:1])
+    np.testing.assert_array_equal(stack.predict_proba(X), before)
+
+
+def test_nothing_of_a_forgotten_row_stays():
+    X, y = few()
+    stack = few_stack().forget(X[2:3], y[2:3])
+    (rows,) = stack._training
+    assert 2.0 not in rows.X["a"].tolist() and 2.0 not in rows.raw()["a"].tolist()
+
+
+# --- files with rows ------------------------------------------------------------------------------
+
+
+def test_a_file_and_the_representation_say_whether_rows_are_inside(tmp_path):
+    import json
+    import zipfile
+
+    stack, (X, y) = few_stack(), few()
+    for rows, n_rows in ((False, 0), (True, 7)):
+        stack.save(path := tmp_path / "stack.bgm", rows=rows)
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            assert json.loads(archive.read("model.json"))["rows"] == n_rows
+        assert any("training" in name for name in names) == rows
+        loaded = bg.load(path)
+        assert repr(loaded).endswith("# holds 7 rows") == rows
+        np.testing.assert_array_equal(loaded.predict_proba(X), stack.predict_proba(X))
+    np.testing.assert_array_equal(loaded.label_distributions_, stack.label_distributions_)
+    assert loaded.loo().equals(stack.loo())
+    assert repr(copy.copy(stack)) == repr(bg.StackedClassifier([bg.NaiveBayes()], random_state=0))
+    with pytest.raises(UnsupportedOperation, match="keeps none"):
+        copy.copy(stack).save(path, rows=True)
+    loaded.merge(stack).forget(X, y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "an array", "mixed array"])
+def test_a_table_as_a_frame_is_read_as_the_same_table(kind):
+    X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["u", None, "v"], "c": [True, False, True]})
+    X["d"] = pd.Categorical(["q", "p", None], categories=["q", "p", "r"])
+    frames = {
+        "pandas": X,
+        "polars": pl.from_pandas(X[["a", "b", "c"]]),
+        "pyarrow": pa.Table.from_pandas(X, preserve_index=False),
+        "an array": X[["a"]].to_numpy(),
+        "mixed array": X[["a", "b"]].to_numpy(),
+    }
+    table = read_table(frames[kind])
+    again = read_table(as_frame(table))
+    assert again.container == table.container
+    for one, other in zip(table.columns, again.columns, strict=True):
+        assert (one.name, one.kind, one.levels, one.declared) == (
+            other.name,
+            other.kind,
+            other.levels,
+            other.declared,
+        )
+        np.testing.assert_array_equal(one.values, other.values)
