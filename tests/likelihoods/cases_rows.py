@@ -105,7 +105,6 @@ CENTERS = {
     "law_mode": "weights of rows have a posterior, and no estimate",
     "law_bayes": "the density is made of the rows, so that they have no evidence",
     "law_update": "parameters are weights of the fitted rows; a new row adds one",
-    "law_sequence": "the fitted rows are the centers, all of them at once",
 }
 
 ROWS = {

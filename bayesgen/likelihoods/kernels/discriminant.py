@@ -115,7 +115,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     y: np.ndarray | None = dataclasses.field(default=None, init=False)
     weight: np.ndarray | None = dataclasses.field(default=None, init=False)
     center: np.ndarray | None = dataclasses.field(default=None, init=False)
-    incomplete: np.ndarray | None = dataclasses.field(default=None, init=False)
+    seen: np.ndarray | None = dataclasses.field(default=None, init=False)
     grid: np.ndarray | None = dataclasses.field(default=None, init=False)
     log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
 
@@ -137,9 +137,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         **lkj_and_wishart.PRIOR_AXES,
         "covariance": ("feature", "feature"),
         "class_mean": ("class", "feature"),
-        "x": ("entry", "feature"),
+        **dict.fromkeys(("x", "seen"), ("entry", "feature")),
         **dict.fromkeys(("y", "weight", "center"), ("entry",)),
-        "incomplete": (),
         **dict.fromkeys(("grid", "log_weight"), ("bandwidth",)),
     }
     param_axes: ClassVar = {"row_weight": ("center",), "base_weight": ("class",), "bandwidth": ()}
@@ -164,7 +163,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: Rows) -> "KernelDiscriminant":
-        """Fill in the guess of the covariance; the rows come in by `posterior`."""
+        """Fill in the guess of the covariance; rows come in by `posterior`, part by part."""
         prior, class_mean = guesses.completed(statistics)
         grid = GRID if is_learned(self.bandwidth) else np.full(1, float(self.bandwidth))
         return self.with_arrays(
@@ -174,7 +173,7 @@ class KernelDiscriminant(Likelihood[Rows]):
                 "class_mean": class_mean,
                 **{name: array[:0] for name, array in statistics.arrays().items()},
                 "center": np.empty(0, dtype=bool),
-                "incomplete": np.zeros(()),
+                "seen": np.empty((0, statistics.x.shape[1]), dtype=bool),
                 "grid": grid,
                 "log_weight": np.full(len(grid), -np.log(len(grid))),
             }
@@ -189,6 +188,11 @@ class KernelDiscriminant(Likelihood[Rows]):
         """The multivariate normal of each class, whose predictive is the Student t."""
         arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
         return MultivariateNormal().with_arrays(arrays)
+
+    @property
+    def rows(self) -> Rows:
+        """The distinct rows behind the kernels, their missing cells NaN again."""
+        return Rows(np.where(self.seen, self.x, np.nan), self.y, self.weight, len(self.mean))
 
     def _spaced(self) -> np.ndarray:
         """Return which rows are centers, evenly spaced within classes, as booleans (entry,).
@@ -233,7 +237,7 @@ class KernelDiscriminant(Likelihood[Rows]):
                 f"{self.center.sum()} of {len(self.x)} distinct rows, evenly spaced within "
                 f"classes, are centers of the kernels (centers={self.centers})."
             )
-        if self.incomplete is not None and self.incomplete > 0:
+        if self.seen is not None and not self.seen.all():
             sentences.append(
                 "Kernels of incomplete training rows are centered at the expectation of their "
                 "missing cells."
@@ -243,35 +247,38 @@ class KernelDiscriminant(Likelihood[Rows]):
     # -- update -------------------------------------------------------------------------------
 
     def posterior(self, statistics: Rows) -> "KernelDiscriminant":
-        """Return the likelihood with the rows as centers, and updated weights of bandwidths."""
+        """Return the likelihood with these rows as centers too, and bandwidths weighed by all."""
         after, moments = self._with_rows(statistics)
-        if len(self.grid) == 1 or not len(statistics.x):
+        if len(self.grid) == 1 or not len(after.x):
             return after
-        return after._weighed(*after._scores(moments, statistics))
+        return after._weighed(*after._scores(moments))
 
     def _with_rows(
         self, statistics: Rows
     ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics]:
-        """Return the likelihood with rows before bandwidths are weighed, and their moments."""
-        x, y, weight = statistics.x, statistics.y, statistics.weight
+        """Return the likelihood before bandwidths are weighed, and the moments of all its rows."""
+        rows, more = self.rows + statistics, self._moments(statistics)
         arrays = {
-            "x": guesses.filled_rows(x, y, self.class_mean, self.covariance),
-            "y": y,
-            "weight": weight,
-            "incomplete": np.asarray(weight[np.isnan(x).any(axis=1)].sum()),
+            "x": guesses.filled_rows(rows.x, rows.y, self.class_mean, self.covariance),
+            "seen": ~np.isnan(rows.x),
+            "y": rows.y,
+            "weight": rows.weight,
         }
-        moments = guesses.moments(statistics, self.class_mean, self.covariance)
-        after = self.with_arrays(arrays | self.base.posterior(moments).arrays())
+        after = self.with_arrays(arrays | self.base.posterior(more).arrays())
+        moments = self._moments(rows) if len(self.x) else more
         return after.with_arrays({"center": after._spaced()}), moments
 
-    def _scores(
-        self, moments: MultivariateNormalStatistics, rows: Rows
-    ) -> tuple[np.ndarray, Weights]:
+    def _moments(self, rows: Rows) -> MultivariateNormalStatistics:
+        """Return the moments of rows, missing cells expected."""
+        return guesses.moments(rows, self.class_mean, self.covariance)
+
+    def _scores(self, moments: MultivariateNormalStatistics) -> tuple[np.ndarray, Weights]:
         """Return log p_h of each center given its class and the other rows, and its weight.
 
         The centers stand for all rows. A row loses its whole weight, and counts at most once: a
         copy of it would call for a bandwidth of 0.
         """
+        rows = self.rows
         centers = rows.with_arrays({n: array[self.center] for n, array in rows.arrays().items()})
         own = np.arange(len(centers.y))
         once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
@@ -329,7 +336,7 @@ class KernelDiscriminant(Likelihood[Rows]):
             if lost and len(own) == after.center.sum():
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
             else:
-                logs, once = after._scores(moments, statistics)
+                logs, once = after._scores(moments)
                 after = after._weighed(logs, once)
                 # of equal rows all are scored alike
                 score = np.where(own[:, None] >= 0, logs[own], score)
