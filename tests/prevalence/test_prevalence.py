@@ -240,6 +240,32 @@ def test_fault_one_set_of_densities_of_a_stack(monkeypatch):
         law_a_stack_of_one_is_its_member(monkeypatch)
 
 
+def law_a_tempered_stack_of_one_is_its_tempered_member(monkeypatch, stack_power=0.3):
+    """Densities of a stack are raised to its power, as those of a tempered member are."""
+    monkeypatch.setattr(cut_posterior, "STACK_DRAWS", 4000)
+    X, y, x_new, _ = shifted_pair()
+    stack = bg.StackedClassifier([naive()], temper=stack_power, pool=None, random_state=0)
+    found, expected = (
+        clf.fit(X, y).estimate_prevalence(x_new, method="density", draws=4000, random_state=1)
+        for clf in (stack, naive(temper=0.3))
+    )
+    one, other = found.draws[:, 1], expected.draws[:, 1]
+    # of half as many independent draws each; a standard deviation has about 1 / sqrt 2 that error
+    error = np.hypot(one.std(), other.std()) / np.sqrt(2000)
+    assert abs(one.mean() - other.mean()) < 4 * error
+    assert abs(one.std() - other.std()) < 4 * error
+
+
+def test_a_tempered_stack_of_one_is_its_tempered_member(monkeypatch):
+    law_a_tempered_stack_of_one_is_its_tempered_member(monkeypatch)
+
+
+@pytest.mark.parametrize("power", [None, 0.6])
+def test_fault_densities_of_a_stack_raised_to_another_power(monkeypatch, power):
+    with pytest.raises(AssertionError):
+        law_a_tempered_stack_of_one_is_its_tempered_member(monkeypatch, power)
+
+
 def test_one_row_updates_the_prior_by_its_mean_probability():
     """E pi = (alpha + mean over draws of softmax(l)) / (alpha summed + 1)."""
     X, y = normal_pair()
