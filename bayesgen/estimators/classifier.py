@@ -2,8 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Hashable, Mapping
-from typing import Any, Literal, TypeVar, overload
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, explain, plots, predict, report
+from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
 from bayesgen.decide import Loss
 from bayesgen.errors import deduplicate_warnings
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators import (
-    decisions,
-    explanations,
     new_population,
     parameters,
     prior_model,
@@ -26,7 +24,7 @@ from bayesgen.estimators import (
     validation,
 )
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
-from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.estimator import EncodedRows, Estimator
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
@@ -48,6 +46,8 @@ T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
 
 Decisions = Shaped[np.ndarray, " row"]
+SIMULATED_CELLS = 256
+"""Simulated cells for each class, of each missing number, of `conditional` and `feature_value`."""
 
 
 class Classifier(Estimator):
@@ -569,8 +569,13 @@ class Classifier(Estimator):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        found = decisions.decided(self, X, loss, reject, novelty, reject_label)
-        return found if return_loss else found[0]
+        rule = decide.rule(loss, self.classes_, reject, novelty, reject_label)
+        rows, strange = self._encode_rows(X), None
+        proba = class_probabilities(*predict.joint_and_prior(*rows))
+        if novelty is not None:
+            strange = self._typicality(rows, decide.enough_draws(novelty)) < novelty
+        decisions, losses = decide.decisions(rule, proba, strange, reject)
+        return (decisions, losses) if return_loss else decisions
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for atypical rows.
@@ -588,7 +593,12 @@ class Classifier(Estimator):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return decisions.typicality(self, self._encode_rows(X), draws)
+        return self._typicality(self._encode_rows(X), draws)
+
+    def _typicality(self, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
+        posterior, encoded, n_rows = rows
+        shown = self._without_pattern(encoded)
+        return decide.typicality(posterior, shown, n_rows, self._simulated(draws), draws)
 
     # -- explanations ------------------------------------------------------------------------------
 
@@ -656,10 +666,15 @@ class Classifier(Estimator):
                (prior)   sex   age  passengerClass
             0    -0.48  1.45 -0.07            0.96
         """
-        pair = target, against
-        return explanations.evidence(
-            self, X, pair, order, interval, random_state, return_error=return_error
+        explain.check_reading(order, interval)
+        names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
+        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
+        reading, arrays = explain.weights_of_evidence(
+            rows, contrast, order, rng, interval, return_error=return_error
         )
+        index = validation.index_of(X)
+        frames = [explain.by_feature(a, reading, rows.cells, names, index) for a in arrays]
+        return frames[0] if len(frames) == 1 else tuple(frames)
 
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
@@ -706,7 +721,7 @@ class Classifier(Estimator):
         X: object,
         *,
         prob: float = 0.9,
-        draws: int = explanations.CELLS,
+        draws: int = SIMULATED_CELLS,
         random_state: object = 0,
     ) -> DataFrame:
         """Return the distribution of each missing cell given the observed cells of its row.
@@ -741,7 +756,14 @@ class Classifier(Estimator):
             1    0    sex    male         0.52    NaN    NaN    NaN    NaN
             2    0    age     NaN          NaN  29.54   5.35  53.63    0.0
         """
-        return explanations.conditional(self, X, prob, draws, random_state)
+        question = explain.Question(
+            arguments.share("prob", prob),
+            arguments.count("draws", draws, least=2, default=SIMULATED_CELLS),
+        )
+        rng, rows = arguments.generator(random_state), self._imputable_rows(X, "conditional()")
+        index = validation.index_of(X)
+        labels = list(range(rows.n_rows)) if index is None else list(cast(Iterable, index))
+        return diagnose.frame(explain.conditional_table(rows, question, rng, labels))
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         """Return the table with imputed cells, or a list of such tables."""
@@ -773,7 +795,7 @@ class Classifier(Estimator):
         X: object,
         loss: Loss = None,
         *,
-        draws: int = explanations.CELLS,
+        draws: int = SIMULATED_CELLS,
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
@@ -804,8 +826,14 @@ class Classifier(Estimator):
                  sex  age  passengerClass
             0  0.138  NaN           0.047
         """
-        frames = explanations.feature_value(self, X, loss, draws, random_state)
-        return frames if return_error else frames[0]
+        draws = arguments.count("draws", draws, least=2, default=SIMULATED_CELLS)
+        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
+        rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
+        values, errors = (
+            diagnose.frame(columns, index)
+            for columns in explain.expected_gains(rows, gain, draws, seed)
+        )
+        return (values, errors) if return_error else values
 
     # -- diagnostics -------------------------------------------------------------------------------
 
