@@ -1,5 +1,6 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
+import copy
 import inspect
 import os
 from collections.abc import Hashable, Iterable, Mapping
@@ -409,8 +410,16 @@ class Classifier(Estimator):
         return template._prior(template._training_rows(X, y, None, reset=True).labelled)
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
-        """Return the same of training rows."""
-        return prior_model.model_prior(self, rows)
+        """Return the prior, with the guesses that are not stated from training rows."""
+        state = self._new_state(rows, rows.classes)
+        return prior_model.LikelihoodPrior(
+            state,
+            self.class_prior,
+            self.inference,
+            template=rows.encode(state.schema, self.unseen),
+            n_rows=len(rows.codes),
+            problem=state.problem(self.class_prior),
+        )
 
     # -- new populations ---------------------------------------------------------------------------
 
@@ -1117,7 +1126,11 @@ class Classifier(Estimator):
             >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
             1.4
         """
-        return stated_parameters.with_parameters(self, parameters)
+        other = copy.copy(self)
+        posterior = stated_parameters.stated_posterior(self._fitted(), parameters)
+        other._posterior, other.report_ = posterior, posterior.report
+        other.inference_ = posterior.report.method
+        return other
 
     def plot_prior(
         self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option

@@ -21,6 +21,7 @@ from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
 from bayesgen.typing import Self, unchecked
+from bayesgen.user_program import ProgramRows
 
 
 class GenerativeClassifier(Classifier):
@@ -164,8 +165,13 @@ class GenerativeClassifier(Classifier):
         return program_classifier.new_state(self.story, rows, classes, weight)
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
-        program = self.story is not None
-        return prior_model.program_prior(self, rows) if program else super()._prior(rows)
+        if self.story is None:
+            return super()._prior(rows)
+        state = cast(ProgramState, self._new_state(rows, rows.classes))
+        program_rows = cast(ProgramRows, state.rows)
+        return prior_model.ProgramPrior(
+            state, self.class_prior, self.inference, program_rows.x, len(rows.codes)
+        )
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

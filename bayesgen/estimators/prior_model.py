@@ -12,10 +12,8 @@ from bayesgen.classes import Spec
 from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Draws, Method, Posterior, Report, choose
 from bayesgen.inference.draws import chained, flat
 from bayesgen.likelihoods.base import is_missing
@@ -236,27 +234,6 @@ class ProgramPrior(PriorModel):
             labels_alike=True,
         )
         return FittedProgram(self.state, Posterior(draws), self.prior)
-
-
-def model_prior(clf: Estimator, rows: TrainingRows) -> PriorModel:
-    """Return the prior of a class prior and likelihoods."""
-    state = clf._new_state(rows, rows.classes)
-    return LikelihoodPrior(
-        state,
-        clf.class_prior,
-        clf.inference,
-        template=rows.encode(state.schema, clf.unseen),
-        n_rows=len(rows.codes),
-        problem=state.problem(clf.class_prior),
-    )
-
-
-def program_prior(clf: Estimator, rows: TrainingRows) -> PriorModel:
-    """Return the prior of a user's program."""
-    state = cast(ProgramState, clf._new_state(rows, rows.classes))
-    return ProgramPrior(
-        state, clf.class_prior, clf.inference, cast(ProgramRows, state.rows).x, len(rows.codes)
-    )
 
 
 def sampled(

@@ -1,6 +1,5 @@
-"""A classifier with stated parameters: the Bayes rule under known densities."""
+"""The posterior at stated parameters: the Bayes rule under known densities."""
 
-import copy
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +15,6 @@ from bayesgen.inference.draws import point_estimate
 from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Params
 
-Classifier = Any
-"""A fitted classifier, whose module imports this one."""
 VERDICT = "The parameters were stated."
 TOLERANCE = 1e-8
 """By how much probabilities may differ from a sum of one, and a matrix from its transpose."""
@@ -32,9 +29,8 @@ class Slot:
     shape: tuple[int, ...]
 
 
-def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
-    """Return a copy with stated parameters; see `Classifier.with_parameters`."""
-    fitted = clf._fitted()
+def stated_posterior(fitted: Fitted, stated: Mapping[str, Any]) -> Posterior:
+    """Return the posterior at stated parameters; see `Classifier.with_parameters`."""
     families = fitted.posterior.families
     shapes = fitted.posterior.components.parameters(np.random.default_rng(0), 1)
     if not families or "class" not in shapes:
@@ -58,7 +54,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
         if name == "cholesky":
             value = _cholesky(slot, value)
         found.setdefault(owner, {})[name] = value
-    other, origin = copy.copy(clf), fitted.state.kept_origin(fitted.posterior.reader)
+    origin = fitted.state.kept_origin(fitted.posterior.reader)
     moved = {
         name: families[name].shift_params(values, -origin[name])
         for name, values in found.items()
@@ -67,10 +63,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
     every = {name: moved.get(name, {}) for name in families}
     report = Report("stated", 0.0, converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
-    draw = point_estimate(params, families, fitted.posterior.reader, report)
-    other._posterior = Posterior(draw)
-    other.report_, other.inference_ = report, report.method
-    return other
+    return Posterior(point_estimate(params, families, fitted.posterior.reader, report))
 
 
 def _slot(
