@@ -125,6 +125,8 @@ def test_later_batches_bring_levels_and_first_origins():
     np.testing.assert_array_equal(later.encode(read_table(second))["n"], [[0, 2], [1, 3]])
     np.testing.assert_array_equal(schema.level_index(later, "b"), [0])
     assert later.merge(read_table(first)) == later
+    without = schema.merge(read_table(second[["t", "z"]]))
+    assert without.merge(read_table(second[["x"]])) == later
 
 
 def test_level_index_is_flat_over_grown_columns():

@@ -224,7 +224,6 @@ def _guess(declaration: Declaration, index: int, scale: Moments, *, gamma: bool)
     mean, sd, name = scale.mean, scale.unit(), declaration.names[index]
     if declaration.real[index]:
         return mean
-    gamma = gamma and bool((mean > 0).any())
     ratio = np.where(mean > 0, mean, sd) / sd
     value = {
         "mean": mean,
