@@ -83,7 +83,7 @@ def exact_coverage(
     """Return the coverage of closed forms over tables drawn from the prior."""
     shares = []
     for simulated in simulations({name: subject}, "exact", rng, n_rows, tables):
-        posterior = Exact().infer(simulated.problem, int(rng.integers(2**31)))
+        posterior = Posterior(Exact().infer(simulated.problem, int(rng.integers(2**31))))
         shares.append(covered(simulated, name, posterior, rng, rows, ends))
     return _line(name, "exact", n_rows, rows, shares)
 
@@ -108,8 +108,8 @@ def nuts_coverage(
         for name, part in simulated.model.blocks.items():
             own = {owner: params[owner] for owner in ("class", name)}
             report = Report("nuts", 0.0, converged=True, outcome=Words(""))
-            posterior = Draws(Reader({name: part}, {name: None}), report, own, {name: part})
-            shares[name].append(covered(simulated, name, posterior, rng, rows, ends))
+            draws = Draws(Reader({name: part}, {name: None}), report, own, {name: part})
+            shares[name].append(covered(simulated, name, Posterior(draws), rng, rows, ends))
     return [_line(name, "nuts", n_rows, rows, own) for name, own in shares.items()]
 
 
