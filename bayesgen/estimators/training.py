@@ -1,16 +1,16 @@
 """Training: rows to statistics, and statistics to a posterior."""
 
+import contextlib
 import dataclasses
 import functools
 import operator
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import arguments
-from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.classes import ClassPrior, Spec, class_prior, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -46,13 +46,12 @@ from bayesgen.inference import (
     any_missing,
     choose,
 )
-from bayesgen.inference import leave_one_out as loo
-from bayesgen.inference.components import take_rows
+from bayesgen.inference.average import averaged_scores
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
-from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
     ModelStatistics,
@@ -60,7 +59,7 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.problem import Problem
+from bayesgen.problem import Guesses, Problem
 from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
@@ -69,7 +68,7 @@ from bayesgen.table import (
     SparseTable,
     check_declared,
 )
-from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
+from bayesgen.typing import Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
@@ -147,6 +146,21 @@ class TrainingState:
                 parts[name] = part.shifted(by)
         return dataclasses.replace(statistics, blocks=parts)
 
+    def split_columns(self, blocks: Sequence[str]) -> "TrainingState":
+        """Return the state of some blocks, their columns as blocks of their own."""
+        columns, likelihoods, statistics = {}, {}, {}
+        for name in blocks:
+            for j, column in enumerate(self.schema.blocks[name]):
+                block = f"{name}/{j}"
+                columns[block], likelihoods[block] = (column,), self.likelihoods[name]
+                statistics[block] = self.statistics.blocks[name].take("feature", np.array([j]))
+        return dataclasses.replace(
+            self,
+            schema=dataclasses.replace(self.schema, blocks=columns),
+            likelihoods=likelihoods,
+            statistics=ModelStatistics(self.statistics.count, statistics),
+        )
+
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
         """Return the offsets that encoding subtracts from the columns kept in each block."""
         origin = self.schema.origins()
@@ -157,24 +171,33 @@ class TrainingState:
             for name, index in reader.kept.items()
         }
 
-    def problem(self, prior: Spec, *, frequencies: bool = False) -> Problem:
+    def problem(
+        self, prior: Spec, reader: Reader | None = None, *, frequencies: bool = False
+    ) -> Problem:
         """Return the model with every guess filled in, its statistics, and the reader of rows.
 
         Args:
             prior: of the classes.
+            reader: of a posterior of this state, whose likelihoods are completed; None: complete
+                them.
             frequencies: whether an open prior of the classes is their frequencies.
         """
-        transforms, origin = self.schema.power_transforms(), self.schema.origins()
-        count = self.statistics.count
-        parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
-        classes = class_prior(prior, self.classes, count, frequencies=frequencies)
+        origin = self.schema.origins()
+        blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
+        completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
+
+        def classes(count: np.ndarray) -> ClassPrior:
+            return class_prior(prior, self.classes, count, frequencies=frequencies)
+
+        guesses = Guesses(classes, blocks, completed_by)
+        if reader is None:
+            transforms = self.schema.power_transforms()
+            reader = dataclasses.replace(guesses.reader(), power_transforms=transforms)
+        problem = Problem.completed(guesses, reader)
         if self.unlabelled is None:
-            found = Problem.of(classes, parts, self.statistics)
-        else:
-            found = Problem.of(classes, parts, self.unlabelled.guesses)
-            found = found.given(found.reader.kept_of(self.statistics))
-        reader = dataclasses.replace(found.reader, power_transforms=transforms)
-        return dataclasses.replace(found, reader=reader)
+            return problem
+        model = dataclasses.replace(problem.model, classes=classes(self.statistics.count))
+        return dataclasses.replace(problem, model=model).given(reader.kept_of(self.statistics))
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
@@ -246,61 +269,48 @@ class TrainingState:
             out[name] = blank if rows is None else rows
         return out
 
-    def leave_one_out(
-        self,
-        prior: Spec,
-        reader: Reader,
-        encoded: Encoded,
-        y: Labels,
-        weight: Weights,
-        away: Weights,
-        judged: np.ndarray | None = None,
-    ) -> Scores:
-        """Return the scores of each row given the others; their parts are the blocks.
+    def labelled(self, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
+        """Return the labeled rows of the fit; of a row of weight 2, weight 1 is left out.
 
-        Exact where every likelihood is conjugate, given how columns are transformed, which stays.
+        seen: the rows of each call of fit or partial_fit. unseen: the argument of the classifier.
+        """
+        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
+        codes, weight = together(seen, self.classes)
+        return LabelledRows(encoded, codes, weight, one_each(weight))
+
+    def leave_one_out(
+        self, prior: Spec, rows: LabelledRows, reader: Reader | None = None
+    ) -> Scores:
+        """Return the scores of rows, each given the others (see `inference.leave_one_out`).
 
         Args:
             prior: of the classes.
-            reader: of the posterior, with the likelihoods that all rows completed.
-            encoded: all rows.
-            y: their class codes.
-            weight: their weights.
-            away: how much of its weight a row loses where it is left out.
-            judged: which rows are left out in turn; None: all.
+            rows: of the fit.
+            reader: of the posterior, if the fit has one.
         """
-        judged = np.arange(len(y)) if judged is None else judged
-        if self.unlabelled is not None:
-            rows = LabelledRows(encoded, y, weight, away).at(judged)
-            return left_out_of_all(self.problem(prior), self.unlabelled, rows)
-        classes_out = self.classes_without(prior, y[judged], away[judged])
-        parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
-        for name, full in reader.full.items():  # other blocks cannot tell classes apart
-            likelihood = self.likelihoods[name].shifted(-origin[name])
-            n_levels = self.schema.n_levels(name) if likelihood.kind == "levels" else ()
-            rows = loo.Rows(encoded[name], y, weight, away, len(self.classes), n_levels)
-            part = self.statistics.blocks[name]
-            try:
-                parts.append(loo.leave_one_out(likelihood, full, part, rows, judged)[:, None])
-            except np.linalg.LinAlgError as error:
-                raise_singular(error, [column.name for column in self.schema.blocks[name]])
-        each = np.concatenate(parts, axis=1)
-        joint = classes_out + each.sum(axis=1)
-        if reader.power_transforms:
-            joint = joint + reader.log_abs_det_jacobian(take_rows(encoded, judged))
-        return Scores(joint, classes_out, each)
+        problem = self.problem(prior, reader)
+        with self.naming_columns(problem):
+            if self.unlabelled is None:
+                return leave_one_out(problem, rows)
+            scores = [leave_one_out(problem.plus(part), rows) for part in self.unlabelled.added]
+            return averaged_scores(scores, self.unlabelled.shares)
 
-    def classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
-        """Return log P(y = k given the rows without i), shape (row, class)."""
-        size = len(self.classes)
-        out = np.empty((len(y), size))
-        pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
-        for pair, (k, own) in enumerate(pairs):
-            count = self.statistics.count - own * (np.arange(size) == k)
-            count = np.where(count > 1e-9 * own, count, 0.0)
-            classes = class_prior(prior, self.classes, count, frequencies=False)
-            out[which == pair] = classes.posterior(count).log_predictive()
-        return out
+    @contextlib.contextmanager
+    def naming_columns(self, problem: Problem) -> Iterator[None]:
+        """Raise the error about a numerically singular matrix with the columns of joint blocks."""
+        try:
+            yield
+        except np.linalg.LinAlgError as error:
+            joint = [name for name, part in problem.model.blocks.items() if part.joint]
+            columns = [name for block in joint for name in self.columns(problem.reader, block)]
+            if not columns:
+                raise
+            raise InvalidData(
+                "the covariance matrix of the columns {columns:listed} is numerically singular: "
+                "the columns are collinear, or weights differ too much.",
+                "Leave out a column that repeats others, or pass weights of similar size.",
+                columns=columns,
+            ) from error
 
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> Components:
         """Return the components of the posterior, with warnings about doubtful results.
@@ -314,12 +324,8 @@ class TrainingState:
         problem = self.problem(prior, frequencies=frequencies)
         require_possible(prior, self.classes)
         method = choose(inference, problem)
-        try:
+        with self.naming_columns(problem):
             components = method.infer(problem, seed)
-        except np.linalg.LinAlgError as error:
-            joint = [name for name, part in problem.model.blocks.items() if part.joint]
-            columns = [name for block in joint for name in self.columns(problem.reader, block)]
-            raise_singular(error, columns)
         self.warn_of(components)
         return components
 
@@ -412,32 +418,46 @@ class TrainingState:
             return Posterior(components, Tempered(*stated_powers(temper)))
         if temper not in ("learn", "columns", None):
             raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
-        if temper is None and reader.kept.keys().isdisjoint(self.pattern_blocks()):
+        pattern = [block for block in self.pattern_blocks() if block in reader.kept]
+        if temper is None and not pattern:
             return posterior
         if temper is None:
             components.require_leave_one_out("missing='learn'", "Pass missing='informative'")
         else:
             components.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
-        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
-        codes, weight = together(seen, self.classes)
-        width = len(self.schema.used())
-        chosen = JudgedRows(np.arange(len(codes)), weight)
+        rows = self.labelled(seen, unseen)
+        judged = JudgedRows(np.arange(len(rows.y)), rows.weight)
         if temper is None:
-            chosen = judged_rows(seen, self.classes, width)
-        judged = chosen.rows
-        details = posterior.report.details | {ROWS_JUDGED: float(len(judged))}
+            judged = judged_rows(seen, self.classes, len(self.schema.used()))
+        details = posterior.report.details | {ROWS_JUDGED: float(len(judged.rows))}
         posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
-        scores = self.leave_one_out(
-            prior, reader, encoded, codes, weight, one_each(weight), judged=judged
-        )
+        scores = self.leave_one_out(prior, rows.judging(judged.rows), reader)
+        y, weight = rows.y[judged.rows], judged.weight
+        if temper is None:
+            return self.with_pattern_power(posterior, scores, y, weight)
         if temper == "learn":
-            powers, share = learned_powers(scores.log_classes, scores.joint, codes, weight)
+            powers, share = learned_powers(scores.log_classes, scores.joint, y, weight)
             return dataclasses.replace(posterior, readout=Tempered(powers, share))
-        pattern = np.isin(list(reader.full), self.pattern_blocks())
-        priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
-        pool, _ = learned_pool(
-            scores.parts, scores.log_classes, codes[judged], chosen.weight, **priors
-        )
+        priors = column_priors(scores.parts)
+        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
+        return dataclasses.replace(posterior, readout=Pooled(pool))
+
+    def with_pattern_power(
+        self, posterior: Posterior, scores: Scores, y: Labels, weight: Weights
+    ) -> Posterior:
+        """Return the posterior, its missing pattern with a learned power if it reads one.
+
+        Args:
+            posterior: of the fit.
+            scores: of rows, each given the others.
+            y: classes of these rows.
+            weight: of these rows.
+        """
+        pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+        if not pattern.any():
+            return posterior
+        priors = pattern_priors(pattern)
+        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
         return dataclasses.replace(posterior, readout=Pooled(pool))
 
 
@@ -632,18 +652,6 @@ def check_rows_of_fit(
             found=found[k],
             fitted=count[k],
         )
-
-
-def raise_singular(error: np.linalg.LinAlgError, names: list) -> NoReturn:
-    """Raise the error about a numerically singular matrix with the names of its columns."""
-    if not names:
-        raise error
-    raise InvalidData(
-        "the covariance matrix of the columns {columns:listed} is numerically singular: the "
-        "columns are collinear, or weights differ too much.",
-        "Leave out a column that repeats others, or pass weights of similar size.",
-        columns=names,
-    ) from error
 
 
 def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:

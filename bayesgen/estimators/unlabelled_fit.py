@@ -23,8 +23,8 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import missing_pattern_warning
 from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
-from bayesgen.estimators.training import TrainingState, raise_singular
-from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined, one_each, together
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined
 from bayesgen.inference import (
     MAP,
     MLE,
@@ -39,6 +39,7 @@ from bayesgen.inference import (
     method_of,
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import (
     ROWS,
@@ -48,7 +49,7 @@ from bayesgen.inference.unlabelled_rows import (
     UnlabelledRows,
     first_shares,
 )
-from bayesgen.inference.unlabelled_weights import LabelledRows, learned, left_out, own_logs
+from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.remainder import is_whole
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
@@ -128,7 +129,7 @@ def infer(
     if all(rows.unlabelled is None for rows in seen):
         components = state.infer(inference, prior, seed)
         if seen:
-            missing_pattern_warning.warn_of(state, prior, components.reader, seen[-1])
+            missing_pattern_warning.warn_of(state, prior, seen[-1])
         return UnlabelledFit(state, components)
     rows = _unlabelled_rows(state, seen, unseen)
     if not state.likelihoods:
@@ -145,14 +146,12 @@ def infer(
             )
     method = _method(inference, state, weight, rows)
     require_possible(prior, state.classes)
-    try:
-        shares = first_shares(state.problem(prior), rows)
+    problem = state.problem(prior)
+    with state.naming_columns(problem):
+        shares = first_shares(problem, rows)
         guesses = state.statistics + rows.statistics(state.likelihoods, shares)
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
         fit = _Inference(completed, seen, prior, rows, seed, unseen).fit(method, weight)
-    except np.linalg.LinAlgError as error:
-        joint = [name for name, part in state.likelihoods.items() if part.joint]
-        raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
     state.warn_of(fit.components)
     return fit
 
@@ -290,9 +289,7 @@ class _Inference:
     @functools.cached_property
     def labelled(self) -> LabelledRows:
         """All labeled rows that were kept."""
-        calls = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
-        codes, weight = together(self.seen, self.state.classes)
-        return LabelledRows(joined(calls), codes, weight, one_each(weight))
+        return self.state.labelled(self.seen, self.unseen)
 
     @functools.cached_property
     def judged(self) -> JudgedRows:
@@ -347,12 +344,9 @@ class _Inference:
         Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
         with 10 labels a class lost .16 nat by them at a weight near 0.
         """
-        alone = dataclasses.replace(self.state, unlabelled=None)
-        reader, rows, judges = alone.problem(self.prior).reader, self.labelled, self.judges
-        scores = alone.leave_one_out(
-            self.prior, reader, rows.encoded, rows.y, rows.weight, rows.away, self.judged.rows
-        )
-        logs = own_logs(scores, judges) - own_logs(left_out(self.problem, judges), judges)
+        judges, rows = self.judges, self.labelled.judging(self.judged.rows)
+        alone = dataclasses.replace(self.state, unlabelled=None).leave_one_out(self.prior, rows)
+        logs = own_logs(alone, judges) - own_logs(leave_one_out(self.problem, judges), judges)
         if logs @ judges.weight <= STRONG:
             return self
         expected = ExpectedLabels(self.state.statistics)
@@ -393,7 +387,7 @@ class _Inference:
             return
         judges, problem = self.judges, self.problem
         logs, logs_with = (
-            own_logs(left_out(rows, judges), judges) for rows in (problem, problem.plus(added))
+            own_logs(leave_one_out(rows, judges), judges) for rows in (problem, problem.plus(added))
         )
         gap, share = logs - logs_with, judges.weight / judges.weight.sum()
         loss = float(gap @ share)
