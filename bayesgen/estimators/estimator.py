@@ -25,13 +25,15 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
-from bayesgen.estimators.updates.settled_later import CLOSED, SETTLED, settled_later
 from bayesgen.inference import Method, Posterior, Report
+from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table
 from bayesgen.typing import Joint, Self, Traceable
 
+CLOSED = ("exact", "mle")
+"""Methods by which `partial_fit` defers inference."""
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
 LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
@@ -56,10 +58,13 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     unlabelled: unlabelled_fit.Weight = "learn"
     random_state: object
     classes_: np.ndarray
-    inference_: str = settled_later()
-    report_: Report = settled_later()
     state_: TrainingState
-    _posterior: Posterior | None = settled_later()
+    _posterior: Posterior | None = None
+    """None: of rows of a single class."""
+    _report: Report | None = None
+    _deferred: bool = False
+    """Whether `partial_fit` added rows since inference last ran: of a hundred batches in a row
+    nobody asks for ninety-nine posteriors. What reads a result of inference calls `_settle`."""
     _seed: int
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
@@ -224,31 +229,52 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
-            self.report_, self.inference_ = posterior.report, posterior.report.method
+            self._report = posterior.report
+        self._deferred = False
         return self
 
     def _settle(self) -> None:
-        """Run inference if it waits for someone to ask for its result (see `SettledLater`)."""
-        fitted = vars(self)
-        if "state_" in fitted and "_posterior" not in fitted:
+        """Run inference if it was deferred."""
+        if self._deferred:
             self._finish_fit(self.state_, self._seed)
 
-    def _leave_unsettled(
-        self, state: TrainingState, seed: int, seen: Sequence[TrainingRows]
-    ) -> bool:
-        """Set the attributes of a fit but for those of inference; return whether they can wait.
+    def _defers(self, state: TrainingState, seen: Sequence[TrainingRows]) -> bool:
+        """Return whether inference from more rows can wait.
 
-        They cannot where inference samples or searches, or reads rows as well as the state.
+        It can in closed forms, which hardly fail and cannot be interrupted; not where inference
+        samples or searches, or reads rows as well as the state.
         """
-        report = vars(self).get("report_")
-        closed = report is None or report.method in CLOSED
-        if seen or state.unlabelled is not None or not closed:
-            return False
-        for name in SETTLED:
-            vars(self).pop(name, None)
-        self.state_, self._seed, self._training = state.to_keep(), seed, ()
-        self.classes_ = state.classes
-        return True
+        closed = self._report is None or self._report.method in CLOSED
+        return closed and not seen and state.unlabelled is None
+
+    @property
+    def report_(self) -> Report:
+        """The report of the inference: seconds, verdict, details.
+
+        Raises:
+            NoAttribute: the classifier is not fitted, or its rows are of a single class.
+        """
+        self._settle()
+        if self._report is None:
+            raise NoAttribute(
+                "{name} has no report_: it is not fitted to rows of two classes.",
+                "Call fit(X, y).",
+                name=type(self).__name__,
+            )
+        return self._report
+
+    @report_.setter
+    def report_(self, report: Report) -> None:
+        self._report = report
+
+    @property
+    def inference_(self) -> str:
+        """The method that ran; see `Classifier`."""
+        return self.report_.method
+
+    def _had_unlabelled(self) -> bool:
+        """Return whether the posterior rests on rows without a label too."""
+        return self._report is not None and ROWS in self._report.details
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -346,6 +372,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fitted_posterior(self) -> Posterior:
         """Return the posterior; raise if unfitted or fitted to a single class."""
+        self._settle()
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
         if self._posterior is None:

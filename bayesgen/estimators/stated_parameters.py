@@ -68,8 +68,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
     report = Report("stated", 0.0, converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
     draw = point_estimate(params, families, fitted.posterior.reader, report)
-    other._posterior = Posterior(draw)
-    other.report_, other.inference_ = report, report.method
+    other._posterior, other._report = Posterior(draw), report
     return other
 
 

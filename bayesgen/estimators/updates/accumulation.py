@@ -17,8 +17,6 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.estimators.updates.merged_state import united_classes
-from bayesgen.inference import Posterior
-from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.table import check_declared, check_mark
 
 E = TypeVar("E", bound=Estimator)
@@ -41,7 +39,7 @@ def accumulated(
             (rows,) if asks else (),
         )
     if not clf._training:
-        require_no_rows(asks, vars(clf).get("_posterior"))
+        require_no_rows(asks, had_unlabelled=clf._had_unlabelled())
     earlier = (_with_cells(clf, one) for one in clf._training) if asks else ()
     seen = (*earlier, rows)
     every = united_classes(clf.state_.classes, these)
@@ -52,26 +50,25 @@ def accumulated(
     return state, clf._seed, seen if asks else ()
 
 
-def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:
+def require_no_rows(asks: Mapping[str, object], *, had_unlabelled: bool) -> None:
     """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
 
     At a stated weight rows without a label need no earlier row that has one.
 
     Args:
         asks: the arguments that are learned from rows, and their values.
-        before: the posterior of the earlier calls.
+        had_unlabelled: whether rows of the earlier calls had no label.
 
     Raises:
         UnsupportedOperation: with the argument.
     """
     learned = "{}={!r}".format(*next(iter(asks.items()), ("", "")))
-    unlabelled = before is not None and ROWS in before.report.details
-    if unlabelled or (asks and list(asks) != ["unlabelled"]):
+    if had_unlabelled or (asks and list(asks) != ["unlabelled"]):
         raise UnsupportedOperation(
             "{what} is learned from all rows, and a classifier that was copied or loaded keeps "
             "none of them.",
             ALL_ROWS,
-            what="a posterior given rows without a label" if unlabelled else learned,
+            what="a posterior given rows without a label" if had_unlabelled else learned,
         )
     if asks.get("unlabelled") == LEARN:
         raise UnsupportedOperation(

@@ -15,7 +15,6 @@ from bayesgen.estimators import training
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.schema import Schema
 from bayesgen.table import Table
@@ -94,7 +93,7 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
 def _require_statistics(clf: Estimator) -> None:
     """Reject classifiers that learned more of their rows than statistics."""
     learned = clf._learned_from(clf._training)
-    if clf._posterior is not None and ROWS in clf._posterior.report.details:
+    if clf._had_unlabelled():
         learned["unlabelled"] = clf.unlabelled
     for name, value in learned.items():
         raise UnsupportedOperation(
