@@ -114,11 +114,6 @@ class TrainingState:
         statistics = self.statistics.times(0.0)
         return dataclasses.replace(self, statistics=statistics, log_abs_det_jacobian=0.0)
 
-    def __sub__(self, other: "TrainingState") -> "TrainingState":
-        """Return the state without the rows of the other, which must be among them."""
-        own = other.over(self.schema, self.classes)
-        return dataclasses.replace(self, statistics=self.statistics - own)
-
     def with_schema(self, schema: Schema) -> "TrainingState":
         """Return the same statistics under a schema with more levels."""
         statistics = self.over(schema, self.classes)
@@ -497,8 +492,8 @@ def new_state(
     if power_transform not in (True, False):
         raise not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
-        return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
-    return learn(rows.labelled, schema, likelihoods, classes, unseen=unseen)
+        schema = with_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
+    return learn(rows, schema, likelihoods, classes, unseen=unseen)
 
 
 def accumulated(
@@ -523,13 +518,11 @@ def accumulated(
     if bins is not None:
         schema = schema.with_bins([(one.table, one.weight) for one in seen], bins)
     if power_transform:
-        return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
-    if bins is not None:
-        each = [
-            learn(one.labelled, schema, earlier.likelihoods, classes, unseen=unseen) for one in seen
-        ]
-        return functools.reduce(operator.add, each)
-    return earlier + learn(rows.labelled, schema, earlier.likelihoods, classes, unseen=unseen)
+        schema = with_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
+    relearned = power_transform or bins is not None
+    likelihoods, again = earlier.likelihoods, seen if relearned else seen[-1:]
+    states = [learn(part, schema, likelihoods, classes, unseen=unseen) for part in again]
+    return functools.reduce(operator.add, states if relearned else [earlier, *states])
 
 
 def drawn_seed(random_state: object, inference: str | Method) -> int:
@@ -549,11 +542,12 @@ def learn(
     *,
     unseen: str,
 ) -> TrainingState:
-    """Return the state of the rows of one table, read LEARN_ROWS at a time."""
+    """Return the state of the labeled rows of one table, read LEARN_ROWS at a time."""
     for name, likelihood in likelihoods.items():
         if likelihood.most_cells is not None:
             check_cells(likelihood, schema.blocks[name])
-    codes = rows.codes_among(classes)
+    rows, transforms = rows.labelled, schema.power_transforms()
+    codes, jacobian = rows.codes_among(classes), 0.0
     n_levels = {
         name: schema.n_levels(name) if part.kind == "levels" else ()
         for name, part in likelihoods.items()
@@ -562,26 +556,29 @@ def learn(
     # one empty chunk of a batch without labeled rows
     for start in range(0, max(len(codes), 1), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
+        weight = rows.weight[chunk]
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
-        parts.append(
-            model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
-        )
+        parts.append(model_statistics(likelihoods, encoded, codes[chunk], weight, **sizes))
+        if transforms:
+            slopes = log_abs_det_jacobian(transforms, encoded)
+            jacobian += float(np.sum(weight[:, None] * slopes))
         # before the next chunk is encoded, which then takes the same memory
         del encoded
-    return TrainingState(schema, likelihoods, classes, functools.reduce(operator.add, parts))
+    statistics = functools.reduce(operator.add, parts)
+    return TrainingState(schema, likelihoods, classes, statistics, log_abs_det_jacobian=jacobian)
 
 
-def learn_power_transforms(
+def with_power_transforms(
     schema: Schema,
     likelihoods: dict[str, Likelihood],
     seen: Sequence[TrainingRows],
     classes: np.ndarray,
     *,
     unseen: str,
-) -> TrainingState:
-    """Return the state of rows, with columns power-transformed by powers learned from them.
+) -> Schema:
+    """Return the schema with columns power-transformed by powers learned from rows.
 
     Powers are learned from all rows together, so they do not depend on how rows are split over
     calls. They apply to the columns of likelihoods that are equivariant under shifts.
@@ -591,9 +588,11 @@ def learn_power_transforms(
         for name, part in likelihoods.items()
         if part.kind == "numbers" and part.centred
     }
-    some = dataclasses.replace(schema, blocks=untransformed)
+    if not untransformed:
+        return schema
+    raw = dataclasses.replace(schema, blocks=untransformed)
     seen = [rows.labelled for rows in seen]
-    encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
+    encoded = joined([rows.encode(raw, unseen) for rows in seen])
     codes, weight = together(seen, classes)
     # learned once for all members of a stack
     changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
@@ -602,27 +601,7 @@ def learn_power_transforms(
             if column not in known:
                 known[column] = learned_transform(cells, codes, weight)
         changed[name] = tuple(_with_power(column, known[column]) for column in columns)
-    schema = dataclasses.replace(schema, blocks={**schema.blocks, **changed})
-    parts = [learn_transformed(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
-    return functools.reduce(operator.add, parts)
-
-
-def learn_transformed(
-    rows: TrainingRows,
-    schema: Schema,
-    likelihoods: dict[str, Likelihood],
-    classes: np.ndarray,
-    *,
-    unseen: str,
-) -> TrainingState:
-    """Return the state of rows under the power transforms of a schema."""
-    state = learn(rows, schema, likelihoods, classes, unseen=unseen)
-    transforms = schema.power_transforms()
-    if not transforms:
-        return state
-    slopes = log_abs_det_jacobian(transforms, rows.encode(schema, unseen))
-    total = float(np.sum(rows.weight[:, None] * slopes))
-    return dataclasses.replace(state, log_abs_det_jacobian=total)
+    return dataclasses.replace(schema, blocks={**schema.blocks, **changed})
 
 
 def _with_power(column: Column, found: tuple | None) -> Column:

@@ -98,7 +98,7 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
         schema = state.schema.merge(own.table)
         if name not in closed:
             return state.with_schema(schema)
-        return state + training.learn_transformed(
+        return state + training.learn(
             own, schema, state.likelihoods, state.classes, unseen=member.unseen
         )
 
