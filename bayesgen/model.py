@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -70,6 +70,16 @@ class Reader:
             name: encoded[name] if kept is None else self.full[name].select(encoded[name], kept)
             for name, kept in self.kept.items()
         }
+
+    def columns(self, block: str, n_columns: int) -> Int[np.ndarray, " column"]:
+        """Return the positions of the columns that a block keeps, of n_columns.
+
+        A block that leaves out levels or words keeps all columns.
+        """
+        kept = self.kept[block]
+        if kept is None or self.full[block].subset_axis != "feature":
+            return np.arange(n_columns)
+        return kept
 
     def kept_of(self, statistics: ModelStatistics) -> ModelStatistics:
         """Return the statistics of the positions that are kept."""

@@ -159,12 +159,7 @@ class TrainingState:
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
         """Return the offsets that encoding subtracts from the columns kept in each block."""
         origin = self.schema.origins()
-        return {
-            name: origin[name]
-            if index is None or reader.full[name].subset_axis != "feature"
-            else origin[name][index]
-            for name, index in reader.kept.items()
-        }
+        return {name: origin[name][reader.columns(name, len(origin[name]))] for name in reader.kept}
 
     def problem(
         self, prior: Spec, reader: Reader | None = None, *, frequencies: bool = False
@@ -215,40 +210,35 @@ class TrainingState:
         """Return the blocks that read the missing pattern."""
         return [name for name, part in self.schema.blocks.items() if part[0].kind == MISSING]
 
-    def columns(self, reader: Reader, block: str) -> list:
+    def kept_columns(self, reader: Reader, block: str) -> list[Column]:
+        """Return the informative columns of a block."""
+        columns = self.schema.blocks[block]
+        return [columns[j] for j in reader.columns(block, len(columns)).tolist()]
+
+    def columns(self, reader: Reader, block: str) -> list[Name]:
         """Return the names of the informative columns of a block."""
-        names = [column.name for column in self.schema.blocks[block]]
-        kept = reader.kept[block]
-        whole = kept is None or reader.full[block].subset_axis != "feature"
-        return names if whole else [names[i] for i in kept]
+        return [column.name for column in self.kept_columns(reader, block)]
 
     def level_names(self, reader: Reader, block: str) -> list[str]:
         """Return "column=level" for the informative levels of a block."""
-        names = [f"{c.name}={level}" for c in self.schema.blocks[block] for level in c.levels]
-        kept = reader.kept[block]
-        if kept is None or not names:
+        columns, kept = self.kept_columns(reader, block), reader.kept[block]
+        names = [f"{column.name}={level}" for column in columns for level in column.levels]
+        if kept is None or reader.full[block].subset_axis != "level":
             return names
-        if reader.full[block].subset_axis == "level":
-            return [names[i] for i in kept]
-        columns = [self.schema.blocks[block][i] for i in kept]
-        return [f"{c.name}={level}" for c in columns for level in c.levels]
+        return [names[i] for i in kept]
 
     def uninformative_columns(self, reader: Reader) -> list[list[Name]]:
         """Return the columns that cannot tell classes apart, of each block, to warn of them."""
-        found = []
-        for name, likelihood in self.likelihoods.items():
-            columns = self.schema.blocks[name]
-            if columns[0].kind == MISSING:
-                continue
-            kept = reader.kept.get(name, ())
-            if name in reader.kept and not (
-                likelihood.warns_uninformative and reader.full[name].subset_axis == "feature"
-            ):
-                kept = None
-            if kept is not None:
-                lost = np.setdiff1d(np.arange(len(columns)), np.asarray(kept, dtype=int))
-                found.append([columns[int(j)].name for j in lost])
-        return found
+        names = []
+        for block, likelihood in self.likelihoods.items():
+            columns = self.schema.blocks[block]
+            lost = np.arange(len(columns))
+            if block in reader.kept:
+                lost = np.setdiff1d(lost, reader.columns(block, len(columns)))
+            warned = likelihood.warns_uninformative or block not in reader.kept
+            if warned and columns[0].kind != MISSING:
+                names.append([columns[j].name for j in lost.tolist()])
+        return names
 
     def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
         """Return simulated rows in encoded form, with uninformative columns missing."""

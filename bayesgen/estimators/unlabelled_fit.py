@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, require_possible
@@ -21,7 +21,7 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import missing_pattern_warning
-from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
+from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined
@@ -51,9 +51,8 @@ from bayesgen.inference.unlabelled_rows import (
 )
 from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.remainder import is_whole
-from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Joint
+from bayesgen.typing import Joint, Weights
 
 LEARN = "learn"
 Weight = str | float | int | None
@@ -151,7 +150,10 @@ def infer(
         shares = first_shares(problem, rows)
         guesses = state.statistics + rows.statistics(state.likelihoods, shares)
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
-        fit = _Inference(completed, seen, prior, rows, seed, unseen).fit(method, weight)
+        judged = judged_rows(seen, state.classes, len(state.schema.used()))
+        labelled = state.labelled(seen, unseen).judging(judged.rows)
+        inference = _Inference(completed, prior, rows, labelled, judged.weight, seed)
+        fit = inference.fit(method, weight)
     state.warn_of(fit.components)
     return fit
 
@@ -269,17 +271,17 @@ def _unlabelled_rows(
 class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
-    state: of the labeled rows, with the statistics that complete guesses. seen: all rows. prior: of
-    the classes. rows: those without a label. seed: of draws. unseen: the argument of the
-    classifier.
+    state: of the labeled rows, with the statistics that complete guesses. prior: of the classes.
+    rows: those without a label. labelled: those with a label that were kept, of which some judge.
+    weight: of the judges. seed: of draws.
     """
 
     state: TrainingState
-    seen: Sequence[TrainingRows]
     prior: Spec
     rows: UnlabelledRows
+    labelled: LabelledRows
+    weight: Weights
     seed: int
-    unseen: str
 
     @functools.cached_property
     def problem(self) -> Problem:
@@ -287,14 +289,9 @@ class _Inference:
         return self.state.problem(self.prior)
 
     @functools.cached_property
-    def labelled(self) -> LabelledRows:
-        """All labeled rows that were kept."""
-        return self.state.labelled(self.seen, self.unseen)
-
-    @functools.cached_property
-    def judged(self) -> JudgedRows:
-        """The labeled rows that judge, at most as many as judge the missing pattern."""
-        return judged_rows(self.seen, self.state.classes, len(self.state.schema.used()))
+    def judges(self) -> LabelledRows:
+        """The labeled rows that judge, with their weights as judges."""
+        return dataclasses.replace(self.labelled.left_out, weight=self.weight)
 
     @functools.cached_property
     def few(self) -> Int[np.ndarray, " few"]:
@@ -302,13 +299,9 @@ class _Inference:
         count = np.bincount(self.labelled.y, minlength=len(self.state.classes))
         return np.flatnonzero(count < 2)
 
-    @functools.cached_property
-    def judges(self) -> LabelledRows:
-        """These rows, with their weights as judges."""
-        return dataclasses.replace(self.labelled.at(self.judged.rows), weight=self.judged.weight)
-
     def fit(self, method: Method, weight: Weight) -> UnlabelledFit:
         """Return the fit under a stated weight of unlabeled rows, or a learned one."""
+        best = self
         if weight == LEARN and len(self.few):
             warn(
                 UnlabelledHurts(
@@ -323,17 +316,15 @@ class _Inference:
             )
             weight = 0.0
         if isinstance(weight, str):
-            best, judges = self.with_likelier_guesses(), self.judges
+            best = self.with_likelier_guesses()
             draws = method.draws if isinstance(method, Exact | Expected) else Expected.draws
-            return best.fitted(learned(Expected(draws), best.problem, judges, self.rows, self.seed))
-        inferred = self.inferred(method, float(weight or 0.0))
-        details = {ROWS: float(self.rows.n_rows), WEIGHT: float(weight or 0.0)}
-        inferred.components.report.details.update(details)
-        return self.fitted(inferred)
-
-    def fitted(self, inferred: Inferred) -> UnlabelledFit:
-        """Return the fit of an inference, whose state holds what was made of unlabeled rows."""
-        guesses = cast(ExpectedLabels, self.state.unlabelled).guesses
+            inferred = learned(Expected(draws), best.problem, self.judges, self.rows, self.seed)
+        else:
+            weight = float(weight or 0.0)
+            inferred = self.inferred(method, weight)
+            details = {ROWS: float(self.rows.n_rows), WEIGHT: weight}
+            inferred.components.report.details.update(details)
+        guesses = cast(ExpectedLabels, best.state.unlabelled).guesses
         state = dataclasses.replace(self.state, unlabelled=inferred.expected(guesses))
         return UnlabelledFit(state, inferred.components, inferred.labels)
 
@@ -344,13 +335,12 @@ class _Inference:
         Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
         with 10 labels a class lost .16 nat by them at a weight near 0.
         """
-        judges, rows = self.judges, self.labelled.judging(self.judged.rows)
-        alone = dataclasses.replace(self.state, unlabelled=None).leave_one_out(self.prior, rows)
-        logs = own_logs(alone, judges) - own_logs(leave_one_out(self.problem, judges), judges)
-        if logs @ judges.weight <= STRONG:
+        alone = dataclasses.replace(self.state, unlabelled=None)
+        scores = alone.leave_one_out(self.prior, self.labelled)
+        gain = own_logs(scores, self.judges) - self._left_out_logs(self.problem)
+        if gain @ self.weight <= STRONG:
             return self
-        expected = ExpectedLabels(self.state.statistics)
-        state = dataclasses.replace(self.state, unlabelled=expected)
+        state = dataclasses.replace(alone, unlabelled=ExpectedLabels(alone.statistics))
         return dataclasses.replace(self, state=state)
 
     def inferred(self, method: Method, weight: float) -> Inferred:
@@ -365,7 +355,7 @@ class _Inference:
             return unlabelled.estimate(method, problem, rows, shares)
         maximum = unlabelled.maximize(MAP(), problem, rows, shares)
         added = rows.statistics(problem.reader.full, maximum.shares)
-        self._warn_of_harm(added, weight)
+        self._warn_of_harm(problem.plus(added), weight)
         if isinstance(method, Expected):
             closed = method.infer(problem.plus(added), seed)
             report = unlabelled.reported(closed, rows.n_rows, maximum)
@@ -375,21 +365,23 @@ class _Inference:
         inferred = sampled(sampler, problem, rows, seed)
         return dataclasses.replace(inferred, added=(added,))
 
-    def _warn_of_harm(self, added: ModelStatistics, weight: float) -> None:
+    def _left_out_logs(self, problem: Problem) -> Float[np.ndarray, " judge"]:
+        """Return log P(y_i given x_i, the other rows of a problem) of the judges."""
+        return own_logs(leave_one_out(problem, self.judges), self.judges)
+
+    def _warn_of_harm(self, whole: Problem, weight: float) -> None:
         """Warn if labeled rows left out are predicted worse than without unlabeled rows.
 
         Labeled rows of earlier calls may not have been kept; then nothing is judged.
 
-        added: expected statistics of the unlabeled rows.
+        whole: the problem of all rows, expected labels in place of those that lack one. weight: of
+            a row without a label.
         """
         kept, fitted = self.labelled.weight.sum(), self.problem.statistics.count.sum()
         if len(self.few) or not np.isclose(kept, fitted):
             return
-        judges, problem = self.judges, self.problem
-        logs, logs_with = (
-            own_logs(leave_one_out(rows, judges), judges) for rows in (problem, problem.plus(added))
-        )
-        gap, share = logs - logs_with, judges.weight / judges.weight.sum()
+        gap = self._left_out_logs(self.problem) - self._left_out_logs(whole)
+        share = self.weight / self.weight.sum()
         loss = float(gap @ share)
         # standard error of a weighted mean
         error = float(np.sqrt(share**2 @ (gap - loss) ** 2))
