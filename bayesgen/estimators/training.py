@@ -103,10 +103,11 @@ class TrainingState:
 
     def __add__(self, later: "TrainingState") -> "TrainingState":
         """Return the combined state; the schema and classes of the later one include all."""
-        earlier = self.over(later.schema, later.classes)
-        jacobian = self.log_abs_det_jacobian + later.log_abs_det_jacobian
+        earlier = self.under(later.schema, later.classes)
         return dataclasses.replace(
-            later, statistics=earlier + later.statistics, log_abs_det_jacobian=jacobian
+            later,
+            statistics=earlier.statistics + later.statistics,
+            log_abs_det_jacobian=earlier.log_abs_det_jacobian + later.log_abs_det_jacobian,
         )
 
     def without_rows(self) -> "TrainingState":
@@ -114,13 +115,8 @@ class TrainingState:
         statistics = self.statistics.times(0.0)
         return dataclasses.replace(self, statistics=statistics, log_abs_det_jacobian=0.0)
 
-    def with_schema(self, schema: Schema) -> "TrainingState":
-        """Return the same statistics under a schema with more levels."""
-        statistics = self.over(schema, self.classes)
-        return dataclasses.replace(self, schema=schema, statistics=statistics)
-
-    def over(self, schema: Schema, classes: np.ndarray) -> ModelStatistics:
-        """Return the same statistics over a schema with other levels and origins and more classes.
+    def under(self, schema: Schema, classes: np.ndarray) -> "TrainingState":
+        """Return the state of the same rows under a schema with other levels and origins.
 
         schema, classes: they include the levels and the classes of the state.
         """
@@ -139,7 +135,8 @@ class TrainingState:
             by = self.schema.origin_change(schema, name)
             if by.any():
                 parts[name] = part.shifted(by)
-        return dataclasses.replace(statistics, blocks=parts)
+        statistics = dataclasses.replace(statistics, blocks=parts)
+        return dataclasses.replace(self, schema=schema, classes=classes, statistics=statistics)
 
     def split_columns(self, blocks: Sequence[str]) -> "TrainingState":
         """Return the state of some blocks, their columns as blocks of their own."""
