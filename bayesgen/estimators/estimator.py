@@ -174,11 +174,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the training state of the first call."""
         own, derived = self._blocks(rows.table), self._derived_columns()
         blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        return training.new_state(rows, blocks, classes, **self._reading())
-
-    def _reading(self) -> dict[str, Any]:
-        """Return the arguments on how cells are read."""
-        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
+        return training.new_state(
+            rows,
+            blocks,
+            classes,
+            power_transform=self.power_transform,
+            bins=self.bins,
+            unseen=self.unseen,
+        )
 
     def _learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:
         """Return the arguments, and their values, that are learned from the rows of all calls.

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -66,7 +66,6 @@ from bayesgen.table import (
     SPARSE,
     Name,
     SparseTable,
-    check_declared,
 )
 from bayesgen.typing import Labels, Traceable, Weights
 
@@ -109,6 +108,11 @@ class TrainingState:
             statistics=earlier.statistics + later.statistics,
             log_abs_det_jacobian=earlier.log_abs_det_jacobian + later.log_abs_det_jacobian,
         )
+
+    def __sub__(self, other: "TrainingState") -> "TrainingState":
+        """Return the state without the rows of the other, which must be among them."""
+        part = other.under(self.schema, self.classes).statistics
+        return dataclasses.replace(self, statistics=self.statistics - part)
 
     def without_rows(self) -> "TrainingState":
         """Return the state of no rows, with the same columns and classes."""
@@ -278,7 +282,7 @@ class TrainingState:
             return averaged_scores(scores, self.unlabelled.shares)
 
     @contextlib.contextmanager
-    def naming_columns(self, problem: Problem) -> Iterator[None]:
+    def naming_columns(self, problem: Problem) -> Generator[None]:
         """Raise the error about a numerically singular matrix with the columns of joint blocks."""
         try:
             yield
@@ -481,35 +485,6 @@ def new_state(
     if power_transform and not isinstance(rows.table, SparseTable):
         schema = with_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
     return learn(rows, schema, likelihoods, classes, unseen=unseen)
-
-
-def accumulated(
-    earlier: TrainingState,
-    seen: Sequence[TrainingRows],
-    classes: np.ndarray,
-    *,
-    power_transform: bool,
-    bins: int | str | None,
-    unseen: str,
-    estimator: str,
-) -> TrainingState:
-    """Return the state after the last rows seen.
-
-    Power transforms and the edges of bins are learned from all of them.
-    """
-    rows = seen[-1]
-    check_declared(rows.classes, classes)
-    if isinstance(rows.table, SparseTable):
-        check_sparse(earlier.likelihoods)
-    schema = earlier.schema.merge(rows.table, estimator=estimator)
-    if bins is not None:
-        schema = schema.with_bins([(one.table, one.weight) for one in seen], bins)
-    if power_transform:
-        schema = with_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
-    relearned = power_transform or bins is not None
-    likelihoods, again = earlier.likelihoods, seen if relearned else seen[-1:]
-    states = [learn(part, schema, likelihoods, classes, unseen=unseen) for part in again]
-    return functools.reduce(operator.add, states if relearned else [earlier, *states])
 
 
 def drawn_seed(random_state: object, inference: str | Method) -> int:

@@ -152,8 +152,8 @@ def infer(
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
         labelled = state.labelled(seen, unseen).judging(judged.rows)
-        inference = _Inference(completed, prior, rows, labelled, judged.weight, seed)
-        fit = inference.fit(method, weight)
+        given_all = _Inference(completed, prior, rows, labelled, judged.weight, seed)
+        fit = given_all.fit(method, weight)
     state.warn_of(fit.components)
     return fit
 

@@ -218,11 +218,12 @@ class Block:
         others = self.statistics.without_each(removed, y)
         prior = self.likelihood.complete(others)
         constant = prior.uninformative()
-        differs = constant is not None and (constant != self.constant).any(axis=-1)
-        if np.any(differs):
+        alike = True if constant is None else (constant == self.constant).all(axis=-1)
+        alike = np.broadcast_to(alike, len(where))
+        if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
-            if not np.all(differs):
-                out[~differs] = self._subtracted(where[~differs])
+            if alike.any():
+                out[alike] = self._subtracted(where[alike])
             return out
         prior, others = self._informative(prior), self._informative(others)
         return prior.log_predictive_updated(others, self._read(x))
