@@ -214,7 +214,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            found = unlabelled_fit.infer(
+            state, inferred = unlabelled_fit.infer(
                 state,
                 seen,
                 self.inference,
@@ -223,7 +223,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
                 seed,
                 unseen=self.unseen,
             )
-            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
+            posterior, self._shares = Posterior(inferred.components), inferred.labels
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
                     posterior, self.temper, self.class_prior, seen, unseen=self.unseen

@@ -30,7 +30,6 @@ from bayesgen.inference import (
     MLE,
     NUTS,
     Augmentation,
-    Components,
     Draws,
     Exact,
     Expected,
@@ -77,19 +76,6 @@ HARM = 1.0
 """Standard errors by which labeled rows left out must lose for a warning."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class UnlabelledFit:
-    """The result of inference from labeled and unlabeled rows.
-
-    state: with what was made of the unlabeled rows. components: of the posterior. labels: P(y = k
-    given x_i) of the unlabeled rows, given all rows; None: every row has a label.
-    """
-
-    state: TrainingState
-    components: Components
-    labels: Joint | None = None
-
-
 def checked_weight(weight: object) -> Weight:
     """Return the argument unlabelled=, validated.
 
@@ -113,8 +99,10 @@ def infer(
     seed: int,
     *,
     unseen: str,
-) -> UnlabelledFit:
-    """Return the posterior given labeled and unlabeled rows, with warnings about doubtful results.
+) -> tuple[TrainingState, Inferred]:
+    """Return the state and what inference made of labeled and unlabeled rows.
+
+    The state has what is expected of the unlabeled rows. Warns of doubtful results.
 
     Args:
         state: of the labeled rows.
@@ -129,7 +117,7 @@ def infer(
         components = state.infer(inference, prior, seed)
         if seen:
             missing_pattern_warning.warn_of(state, prior, seen[-1])
-        return UnlabelledFit(state, components)
+        return state, Inferred(components)
     rows = _unlabelled_rows(state, seen, unseen)
     if not state.likelihoods:
         # of a program of the user's own
@@ -137,7 +125,7 @@ def infer(
         labels = unlabelled.mean_labels(cast(Draws, components), rows.encoded, rows.n_rows)
         details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}
         components.report.details.update(details)
-        return UnlabelledFit(state, components, labels)
+        return state, Inferred(components, labels)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
@@ -153,9 +141,9 @@ def infer(
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
         labelled = state.labelled(seen, unseen).judging(judged.rows)
         given_all = _Inference(completed, prior, rows, labelled, judged.weight, seed)
-        fit = given_all.fit(method, weight)
-    state.warn_of(fit.components)
-    return fit
+        state, inferred = given_all.fit(method, weight)
+    state.warn_of(inferred.components)
+    return state, inferred
 
 
 def stated_weight(weight: Weight) -> float:
@@ -299,8 +287,8 @@ class _Inference:
         count = np.bincount(self.labelled.y, minlength=len(self.state.classes))
         return np.flatnonzero(count < 2)
 
-    def fit(self, method: Method, weight: Weight) -> UnlabelledFit:
-        """Return the fit under a stated weight of unlabeled rows, or a learned one."""
+    def fit(self, method: Method, weight: Weight) -> tuple[TrainingState, Inferred]:
+        """Return state and inference under a stated weight of unlabeled rows, or a learned one."""
         best = self
         if weight == LEARN and len(self.few):
             warn(
@@ -325,8 +313,7 @@ class _Inference:
             details = {ROWS: float(self.rows.n_rows), WEIGHT: weight}
             inferred.components.report.details.update(details)
         guesses = cast(ExpectedLabels, best.state.unlabelled).guesses
-        state = dataclasses.replace(self.state, unlabelled=inferred.expected(guesses))
-        return UnlabelledFit(state, inferred.components, inferred.labels)
+        return dataclasses.replace(self.state, unlabelled=inferred.expected(guesses)), inferred
 
     def with_likelier_guesses(self) -> "_Inference":
         """Return the inference with guesses from labeled rows alone, if these predict better.
