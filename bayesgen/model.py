@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -71,16 +71,6 @@ class Reader:
             for name, kept in self.kept.items()
         }
 
-    def columns(self, block: str, n_columns: int) -> Int[np.ndarray, " column"]:
-        """Return the positions of the columns that a block keeps, of n_columns.
-
-        A block that leaves out levels or words keeps all columns.
-        """
-        kept = self.kept[block]
-        if kept is None or self.full[block].subset_axis != "feature":
-            return np.arange(n_columns)
-        return kept
-
     def kept_of(self, statistics: ModelStatistics) -> ModelStatistics:
         """Return the statistics of the positions that are kept."""
         parts = {
@@ -115,11 +105,6 @@ class Model:
 
     classes: ClassPrior
     blocks: dict[str, Likelihood]
-
-    @property
-    def conjugate(self) -> bool:
-        """Whether every block has a closed form."""
-        return all(part.conjugate for part in self.blocks.values())
 
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""

@@ -1,10 +1,9 @@
 """What inference is given: a completed model, the statistics of its rows and a reader of rows."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood
@@ -15,25 +14,13 @@ from bayesgen.model import Model, ModelStatistics, Reader
 class Guesses:
     """What a model is completed from, so that it can be completed again without some of the rows.
 
-    classes: weight of each class -> the prior of the classes. blocks: likelihoods by name, guesses
-    as the user left them. statistics: of the rows, over all positions.
+    blocks: likelihoods, guesses as the user left them. statistics: of the rows, over all positions.
+    empirical: whether class probabilities are the frequencies of the rows.
     """
 
-    classes: Callable[[Float[np.ndarray, " class"]], ClassPrior]
     blocks: Mapping[str, Likelihood]
     statistics: ModelStatistics
-
-    def reader(self) -> Reader:
-        """Return the completed likelihoods, and which of their positions tell classes apart."""
-        full, kept = {}, {}
-        for name, likelihood in self.blocks.items():
-            completed = likelihood.complete(self.statistics.blocks[name])
-            uninformative = completed.uninformative()
-            if uninformative is None or not uninformative.any():
-                full[name], kept[name] = completed, None
-            elif not uninformative.all():
-                full[name], kept[name] = completed, np.flatnonzero(~uninformative)
-        return Reader(full, kept)
+    empirical: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,36 +43,35 @@ class Problem:
     ) -> "Problem":
         """Return the problem of a class prior and likelihoods, every guess filled in.
 
+        Positions that are uninformative are left out, and blocks without any others.
+
         Args:
             classes: prior of the classes.
             blocks: likelihoods by name.
             statistics: of the rows, over all positions.
         """
-        return cls.completed(Guesses(lambda count: classes, blocks, statistics))
+        full, kept = {}, {}
+        for name, part in blocks.items():
+            completed = part.complete(statistics.blocks[name])
+            uninformative = completed.uninformative()
+            if uninformative is None or not uninformative.any():
+                full[name], kept[name] = completed, None
+            elif not uninformative.all():
+                full[name], kept[name] = completed, np.flatnonzero(~uninformative)
+        return cls.read(classes, Guesses(blocks, statistics), Reader(full, kept))
 
     @classmethod
-    def completed(cls, guesses: Guesses, reader: Reader | None = None) -> "Problem":
-        """Return the problem of some rows, every guess filled in.
-
-        Positions that are uninformative are left out, and blocks without any others.
-
-        Args:
-            guesses: the class prior, the likelihoods and the statistics of the rows.
-            reader: of a posterior, whose likelihoods these rows have completed before.
-        """
-        reader = guesses.reader() if reader is None else reader
+    def read(cls, classes: ClassPrior, guesses: Guesses, reader: Reader) -> "Problem":
+        """Return the problem of rows by whose statistics a reader was completed."""
         blocks = dict(reader.full)
         for name, index in reader.kept.items():
             if index is not None:
                 blocks[name] = blocks[name].take(blocks[name].subset_axis, index)
-        model = Model(guesses.classes(guesses.statistics.count), blocks)
-        return cls(model, reader.kept_of(guesses.statistics), reader, guesses)
+        statistics = reader.kept_of(guesses.statistics)
+        return cls(Model(classes, blocks), statistics, reader, guesses)
 
     def given(self, statistics: ModelStatistics) -> "Problem":
-        """Return the problem of other rows, whose guesses stay.
-
-        statistics: over the positions that are kept.
-        """
+        """Return the problem of other rows, guesses as they are; statistics: of kept positions."""
         return dataclasses.replace(self, statistics=statistics, guesses=None)
 
     def plus(self, statistics: ModelStatistics) -> "Problem":

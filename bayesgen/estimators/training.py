@@ -7,10 +7,11 @@ import operator
 from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Int
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import arguments
-from bayesgen.classes import ClassPrior, Spec, class_prior, require_possible
+from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -157,10 +158,20 @@ class TrainingState:
             statistics=ModelStatistics(self.statistics.count, statistics),
         )
 
+    def kept_positions(self, reader: Reader, block: str) -> Int[np.ndarray, " column"]:
+        """Return the positions of the informative columns of a block.
+
+        A block that leaves out levels or words keeps all columns.
+        """
+        kept = reader.kept[block]
+        if kept is None or reader.full[block].subset_axis != "feature":
+            return np.arange(len(self.schema.blocks[block]))
+        return kept
+
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
         """Return the offsets that encoding subtracts from the columns kept in each block."""
         origin = self.schema.origins()
-        return {name: origin[name][reader.columns(name, len(origin[name]))] for name in reader.kept}
+        return {name: origin[name][self.kept_positions(reader, name)] for name in reader.kept}
 
     def problem(
         self, prior: Spec, reader: Reader | None = None, *, frequencies: bool = False
@@ -175,20 +186,17 @@ class TrainingState:
         """
         origin = self.schema.origins()
         blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
+        classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
         completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
-
-        def classes(count: np.ndarray) -> ClassPrior:
-            return class_prior(prior, self.classes, count, frequencies=frequencies)
-
-        guesses = Guesses(classes, blocks, completed_by)
         if reader is None:
+            reader = Problem.of(classes, blocks, completed_by).reader
             transforms = self.schema.power_transforms()
-            reader = dataclasses.replace(guesses.reader(), power_transforms=transforms)
-        problem = Problem.completed(guesses, reader)
+            reader = dataclasses.replace(reader, power_transforms=transforms)
+        guesses = Guesses(blocks, completed_by, isinstance(prior, str) and prior == "empirical")
+        problem = Problem.read(classes, guesses, reader)
         if self.unlabelled is None:
             return problem
-        model = dataclasses.replace(problem.model, classes=classes(self.statistics.count))
-        return dataclasses.replace(problem, model=model).given(reader.kept_of(self.statistics))
+        return problem.given(reader.kept_of(self.statistics))
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
@@ -214,7 +222,7 @@ class TrainingState:
     def kept_columns(self, reader: Reader, block: str) -> list[Column]:
         """Return the informative columns of a block."""
         columns = self.schema.blocks[block]
-        return [columns[j] for j in reader.columns(block, len(columns)).tolist()]
+        return [columns[j] for j in self.kept_positions(reader, block).tolist()]
 
     def columns(self, reader: Reader, block: str) -> list[Name]:
         """Return the names of the informative columns of a block."""
@@ -235,7 +243,7 @@ class TrainingState:
             columns = self.schema.blocks[block]
             lost = np.arange(len(columns))
             if block in reader.kept:
-                lost = np.setdiff1d(lost, reader.columns(block, len(columns)))
+                lost = np.setdiff1d(lost, self.kept_positions(reader, block))
             warned = likelihood.warns_uninformative or block not in reader.kept
             if warned and columns[0].kind != MISSING:
                 names.append([columns[j].name for j in lost.tolist()])

@@ -113,13 +113,15 @@ def leave_one_out(
 
 def _log_classes(problem: Problem, rows: LabelledRows) -> Joint:
     """Return log P(y = k given the rows without i), shape (row, class)."""
-    total, guesses = problem.statistics.count, problem.guesses
+    total, prior = problem.statistics.count, problem.model.classes
+    empirical = problem.guesses is not None and problem.guesses.empirical
     out = np.empty((len(rows.y), len(total)))
     pairs, which = np.unique(np.stack([rows.y, rows.away], axis=1), axis=0, return_inverse=True)
     for pair, (k, away) in enumerate(pairs):
         count = total - away * (np.arange(len(total)) == k)
         count = np.where(count > 1e-9 * away, count, 0.0)
-        prior = problem.model.classes if guesses is None else guesses.classes(count)
+        if empirical:
+            prior = ClassPrior(count / count.sum(), np.inf)
         out[which == pair] = prior.posterior(count).log_predictive()
     return out
 
