@@ -106,11 +106,6 @@ class Model:
     classes: ClassPrior
     blocks: dict[str, Likelihood]
 
-    @property
-    def conjugate(self) -> bool:
-        """Whether every block has a closed form."""
-        return all(part.conjugate for part in self.blocks.values())
-
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""
         blocks = {n: part.posterior(statistics.blocks[n]) for n, part in self.blocks.items()}

@@ -10,6 +10,7 @@ from bayesgen.errors import BayesgenError
 from bayesgen.estimators import StackedClassifier, load
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import ROWS_JUDGED
+from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.sources import PART_ROWS
 from bayesgen.table import Table, read_table
 
@@ -116,9 +117,8 @@ def left_out_scores(classifier: Classifier, rows: LabelledData) -> dict[str, flo
         encoded = state.schema.encode(read_table(X), classifier.unseen)
         codes, ones = np.searchsorted(classifier.classes_, y), np.ones(len(y))
         try:
-            scores = state.leave_one_out(
-                classifier.class_prior, posterior.reader, encoded, codes, ones, ones
-            )
+            left_out = LabelledRows(encoded, codes, ones, ones)
+            scores = state.leave_one_out(classifier.class_prior, left_out, posterior.reader)
         except BayesgenError:  # a class is too small to lose a row
             return None
         log_proba = posterior.log_proba(scores)

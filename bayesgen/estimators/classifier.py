@@ -202,9 +202,11 @@ class Classifier(Estimator):
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         earlier = accumulation.discounted(self, discount)
         state, seed, seen = accumulation.accumulated(earlier, rows, classes)
-        if not reset and self._leave_unsettled(state, seed, seen):
-            return self
-        return self._finish_fit(state, seed, seen)
+        if reset or not self._defers(state, seen):
+            return self._finish_fit(state, seed, seen)
+        self.state_, self.classes_, self._seed, self._training = state, state.classes, seed, ()
+        self._deferred = True
+        return self
 
     @timed
     def merge(self, other: Self) -> Self:
@@ -1128,8 +1130,7 @@ class Classifier(Estimator):
         """
         other = copy.copy(self)
         posterior = stated_parameters.stated_posterior(self._fitted(), parameters)
-        other._posterior, other.report_ = posterior, posterior.report
-        other.inference_ = posterior.report.method
+        other._posterior, other._report = posterior, posterior.report
         return other
 
     def plot_prior(

@@ -12,7 +12,8 @@ from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
 from bayesgen.inference import Draws, Posterior, log_class_probabilities
 from bayesgen.inference.components import take_rows
-from bayesgen.inference.scores import normalized
+from bayesgen.inference.leave_one_out import LabelledRows
+from bayesgen.inference.scores import Scores, normalized
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name
 from bayesgen.typing import (
@@ -155,14 +156,16 @@ class Fitted:
 
     # -- leave-one-out -----------------------------------------------------------------------------
 
+    def leave_one_out(self, rows: LabelledRows) -> Scores:
+        """Return the scores of rows of the fit, each given the others."""
+        return self.state.leave_one_out(self.class_prior, rows, self.posterior.reader)
+
     def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
         components = self.posterior.components
         if components.reweighable:
             return diagnose.left_out_by_importance(cast(Draws, components), encoded, y, weight)
-        scores = self.state.leave_one_out(
-            self.class_prior, self.posterior.reader, encoded, y, weight, weight
-        )
+        scores = self.leave_one_out(LabelledRows(encoded, y, weight, weight))
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
     def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
@@ -172,9 +175,8 @@ class Fitted:
         if len(judged) > MOST_LEFT_OUT:  # as many, evenly spaced within classes
             order = judged[np.argsort(y[judged], kind="stable")]
             judged = np.sort(order[np.arange(MOST_LEFT_OUT) * len(order) // MOST_LEFT_OUT])
-        scores = self.state.leave_one_out(
-            "uniform", self.posterior.reader, encoded, y, weight, one_each(weight), judged
-        )
+        rows = LabelledRows(encoded, y, weight, one_each(weight), judged)
+        scores = dataclasses.replace(self, class_prior="uniform").leave_one_out(rows)
         log_proba = normalized(self.posterior.log_proba(scores))
         return LeftOutRows(log_proba, y[judged], weight[judged])
 

@@ -25,13 +25,15 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
-from bayesgen.estimators.updates.settled_later import CLOSED, SETTLED, settled_later
 from bayesgen.inference import Method, Posterior, Report
+from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table
 from bayesgen.typing import Joint, Self, Traceable
 
+CLOSED = ("exact", "mle")
+"""Methods by which `partial_fit` defers inference."""
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
 LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
@@ -56,10 +58,13 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     unlabelled: unlabelled_fit.Weight = "learn"
     random_state: object
     classes_: np.ndarray
-    inference_: str = settled_later()
-    report_: Report = settled_later()
     state_: TrainingState
-    _posterior: Posterior | None = settled_later()
+    _posterior: Posterior | None = None
+    """None: of rows of a single class."""
+    _report: Report | None = None
+    _deferred: bool = False
+    """Whether `partial_fit` added rows since inference last ran: of a hundred batches in a row
+    nobody asks for ninety-nine posteriors. What reads a result of inference calls `_settle`."""
     _seed: int
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
@@ -169,11 +174,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the training state of the first call."""
         own, derived = self._blocks(rows.table), self._derived_columns()
         blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        return training.new_state(rows, blocks, classes, **self._reading())
-
-    def _reading(self) -> dict[str, Any]:
-        """Return the arguments on how cells are read."""
-        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
+        return training.new_state(
+            rows,
+            blocks,
+            classes,
+            power_transform=self.power_transform,
+            bins=self.bins,
+            unseen=self.unseen,
+        )
 
     def _learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:
         """Return the arguments, and their values, that are learned from the rows of all calls.
@@ -206,7 +214,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            found = unlabelled_fit.infer(
+            state, inferred = unlabelled_fit.infer(
                 state,
                 seen,
                 self.inference,
@@ -215,7 +223,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
                 seed,
                 unseen=self.unseen,
             )
-            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
+            posterior, self._shares = Posterior(inferred.components), inferred.labels
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
                     posterior, self.temper, self.class_prior, seen, unseen=self.unseen
@@ -224,31 +232,52 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
-            self.report_, self.inference_ = posterior.report, posterior.report.method
+            self._report = posterior.report
+        self._deferred = False
         return self
 
     def _settle(self) -> None:
-        """Run inference if it waits for someone to ask for its result (see `SettledLater`)."""
-        fitted = vars(self)
-        if "state_" in fitted and "_posterior" not in fitted:
+        """Run inference if it was deferred."""
+        if self._deferred:
             self._finish_fit(self.state_, self._seed)
 
-    def _leave_unsettled(
-        self, state: TrainingState, seed: int, seen: Sequence[TrainingRows]
-    ) -> bool:
-        """Set the attributes of a fit but for those of inference; return whether they can wait.
+    def _defers(self, state: TrainingState, seen: Sequence[TrainingRows]) -> bool:
+        """Return whether inference from more rows can wait.
 
-        They cannot where inference samples or searches, or reads rows as well as the state.
+        It can in closed forms, which hardly fail and cannot be interrupted; not where inference
+        samples or searches, or reads rows as well as the state.
         """
-        report = vars(self).get("report_")
-        closed = report is None or report.method in CLOSED
-        if seen or state.unlabelled is not None or not closed:
-            return False
-        for name in SETTLED:
-            vars(self).pop(name, None)
-        self.state_, self._seed, self._training = state.to_keep(), seed, ()
-        self.classes_ = state.classes
-        return True
+        closed = self._report is None or self._report.method in CLOSED
+        return closed and not seen and state.unlabelled is None
+
+    @property
+    def report_(self) -> Report:
+        """The report of the inference: seconds, verdict, details.
+
+        Raises:
+            NoAttribute: the classifier is not fitted, or its rows are of a single class.
+        """
+        self._settle()
+        if self._report is None:
+            raise NoAttribute(
+                "{name} has no report_: it is not fitted to rows of two classes.",
+                "Call fit(X, y).",
+                name=type(self).__name__,
+            )
+        return self._report
+
+    @report_.setter
+    def report_(self, report: Report) -> None:
+        self._report = report
+
+    @property
+    def inference_(self) -> str:
+        """The method that ran; see `Classifier`."""
+        return self.report_.method
+
+    def _had_unlabelled(self) -> bool:
+        """Return whether the posterior rests on rows without a label too."""
+        return self._report is not None and ROWS in self._report.details
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -346,6 +375,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fitted_posterior(self) -> Posterior:
         """Return the posterior; raise if unfitted or fitted to a single class."""
+        self._settle()
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
         if self._posterior is None:

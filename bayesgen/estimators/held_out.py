@@ -10,9 +10,8 @@ from sklearn.base import clone
 from bayesgen import predict
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
-from bayesgen.estimators.training_rows import TrainingRows, one_each, together
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Posterior, class_probabilities
-from bayesgen.inference.components import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.typing import Joint, Labels
 
@@ -71,26 +70,17 @@ def held_out(
         judged: positions of the rows to predict.
     """
     posterior = fitted_posterior(member)
-    encoded = read.labelled.encode(member.state_.schema, member.unseen)
-    able = posterior.components.is_marginal(take_rows(encoded, judged), len(judged))
-    codes, weight = together((read,), member.classes_)
+    labelled = member.state_.labelled((read,), member.unseen).judging(judged)
+    able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged))
     if member.inference_ in ("exact", "expected"):
-        scores = member.state_.leave_one_out(
-            member.class_prior,
-            posterior.reader,
-            encoded,
-            codes,
-            weight,
-            one_each(weight),
-            judged=judged,
-        )
+        scores = member.state_.leave_one_out(member.class_prior, labelled, posterior.reader)
         return HeldOut(scores, posterior.log_proba(scores), able)
-    joint = posterior.log_joint(encoded, len(codes))
-    proba = class_probabilities(joint, posterior.log_classes())
+    codes = labelled.y
+    joint, log_classes = posterior.log_joint(labelled.encoded, len(codes)), posterior.log_classes()
+    proba = class_probabilities(joint, log_classes)
     folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint)
     again = rows.labelled if read.unlabelled is None else rows
     log_proba = _by_folds(member, again, classes, folds)[judged]
-    log_classes = posterior.log_classes()
     parts = likelihood_of(log_proba, log_classes)[:, None]
     return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
 

@@ -25,15 +25,6 @@ class JudgedRows:
     rows: Int[np.ndarray, " judged"]
     weight: Weights
 
-    def only(self, which: np.ndarray) -> "JudgedRows":
-        """Return some of them."""
-        return JudgedRows(self.rows[which], self.weight[which])
-
-
-def most_judged(cells: int = 1) -> int:
-    """Return how many rows judge a fit at most; cells: what it costs to leave one row out."""
-    return min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
-
 
 def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 1) -> JudgedRows:
     """Return the labeled rows that judge a fit: all, or a sample of JUDGED at most.
@@ -58,7 +49,7 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
         weights that its rows have in the fit, and share it among classes as all rows do.
     """
     codes, weight = together(seen, classes)
-    most = most_judged(cells)
+    most = min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
     if len(codes) <= most:
         return JudgedRows(np.arange(len(codes)), weight)
     keys = zip(*(row_keys(rows.labelled.table) for rows in seen), strict=True)

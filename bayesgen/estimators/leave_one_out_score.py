@@ -1,18 +1,16 @@
 """Leave-one-out log loss of a fit, with a warning if that of the class frequencies is lower."""
 
-import numpy as np
-from jaxtyping import Int
+import dataclasses
 
-from bayesgen.classes import Spec
+import numpy as np
+
 from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
+from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
-from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
-from bayesgen.inference import Posterior, log_class_probabilities
-from bayesgen.inference.components import take_rows
-from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.inference import log_class_probabilities
+from bayesgen.inference.leave_one_out import LabelledRows, indispensable
 from bayesgen.table import SparseTable, few_by_content
-from bayesgen.typing import Encoded, Labels
 
 FEW = 20_000
 """Rows of a large table from which those that are scored are chosen."""
@@ -22,88 +20,71 @@ lectures' tables of 14 and 8 rows (play tennis, voters) they are better by .1 to
 chance; in biopsy (699 rows) by 1.8 because its columns repeat each other."""
 
 
-def scored(
-    state: TrainingState, prior: Spec, posterior: Posterior, rows: TrainingRows, unseen: str
-) -> dict[str, float] | None:
+def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] | None:
     """Return the leave-one-out log loss of a fit and of the class frequencies; None: not cheap.
 
     Both take the frequencies of the classes as they are in the rows, whatever prior is stated for
     others. Exact: each judged row is given all other rows, judged or not.
 
     Args:
-        state: of the fit.
-        prior: of the classes.
-        posterior: of the fit.
+        fitted: the fit.
         rows: those of the fit.
         unseen: the argument of the classifier.
     """
+    state = fitted.state
     closed = all(likelihood.vectorised for likelihood in state.likelihoods.values())
-    if posterior.report.method != "exact" or not closed or isinstance(rows.table, SparseTable):
+    if fitted.posterior.report.method != "exact" or not closed:
+        return None
+    if isinstance(rows.table, SparseTable):
         return None
     n = len(rows.codes)
-    codes = rows.codes_among(state.classes)
     # its fit reads every cell once, and a row left out costs many times as much, in every class
     cells = 2 * len(state.classes) * len(state.schema.used())
     few = few_by_content(rows.table, FEW)
-    some = rows if len(few) == n else rows.only(few)
-    found = judged_rows([some], state.classes, cells)
-    judged = few[found.rows]
-    if len(judged) < n:
-        encoded = state.schema.encode(rows.table.take(judged), unseen)
-        safe = _subtractable(state, encoded, codes[judged])
-        if not len(safe):
-            return None
-        encoded, judged, found = take_rows(encoded, safe), judged[safe], found.only(safe)
-    else:
+    judged = judged_rows([rows if len(few) == n else rows.only(few)], state.classes, cells)
+    positions, left_out = few[judged.rows], np.arange(len(judged.rows))
+    y, weight = rows.codes_among(state.classes)[positions], rows.weight[positions]
+    if len(positions) == n:
         encoded = rows.encode(state.schema, unseen)
-    y, weight = codes[judged], found.weight
+    else:
+        encoded = state.schema.encode(rows.table.take(positions), unseen)
+        # a row that alone varies could not be subtracted, and the others are not at hand
+        for name, likelihood in state.likelihoods.items():
+            if likelihood.kind == "numbers":
+                ones = np.ones(len(y))
+                left_out = np.setdiff1d(left_out, indispensable(encoded[name], y, ones, ones))
+        if not len(left_out):
+            return None
     # each judged row stands for its share of the table: none is then the last of its kind
-    own = rows.weight[judged]
-    share = own * (n / len(judged))
-    counts = prior if isinstance(prior, int | float | np.number) else 1.0
+    share = weight * (n / len(y))
+    labelled = LabelledRows(encoded, y, share, one_each(weight), left_out)
+    if not isinstance(fitted.class_prior, int | float | np.number):
+        fitted = dataclasses.replace(fitted, class_prior=1.0)
     try:
-        scores = state.leave_one_out(counts, posterior.reader, encoded, y, share, one_each(own))
+        scores = fitted.leave_one_out(labelled)
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
-    place = np.arange(len(y)), y
+    place, weight = (np.arange(len(left_out)), y[left_out]), judged.weight[left_out]
     loss = -log_class_probabilities(scores.joint, scores.log_classes)[place]
     frequencies = -scores.log_classes[place]
-    mean, gap = float(loss @ weight / weight.sum()), loss - frequencies
-    excess = float(gap @ weight / weight.sum())
+    gap, total = loss - frequencies, weight.sum()
+    excess = gap @ weight / total
     return {
-        "leave-one-out log loss": mean,
-        "log loss of class frequencies": float(frequencies @ weight / weight.sum()),
-        "standard error of their difference": float(
-            np.sqrt(weight @ (gap - excess) ** 2) / weight.sum()
-        ),
-        ROWS_JUDGED: float(len(judged)),
+        "leave-one-out log loss": float(loss @ weight / total),
+        "log loss of class frequencies": float(frequencies @ weight / total),
+        "standard error of their difference": float(np.sqrt(weight @ (gap - excess) ** 2) / total),
+        ROWS_JUDGED: float(len(left_out)),
     }
 
 
-def _subtractable(state: TrainingState, encoded: Encoded, y: Labels) -> Int[np.ndarray, " row"]:
-    """Return the rows that do not alone hold the variance of a column within classes.
-
-    To subtract such a row from the statistics would leave rounding error, and the other rows, by
-    which it could be replaced, are not at hand.
-    """
-    safe = np.ones(len(y), dtype=bool)
-    for name, likelihood in state.likelihoods.items():
-        if likelihood.kind == "numbers":
-            x = encoded[name]
-            count, mean, scatter = class_moments(x, y, np.ones(len(y)), len(state.classes))
-            held = np.nan_to_num((x - mean[y]) ** 2) * (count / np.maximum(count - 1, 1))[y]
-            safe &= ~((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
-    return np.flatnonzero(safe)
-
-
-def warn_of(estimator: str, found: dict[str, float]) -> None:
+def warn_of(estimator: str, details: dict[str, float]) -> None:
     """Warn if the class frequencies alone predict the rows better, by more than chance explains.
 
     That is, by more than ERRORS standard errors in at least ENOUGH rows.
     """
-    own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
-    chance = ERRORS * found["standard error of their difference"]
-    if found[ROWS_JUDGED] >= ENOUGH and own - frequencies > chance:
+    excess = details["leave-one-out log loss"] - details["log loss of class frequencies"]
+    chance = ERRORS * details["standard error of their difference"]
+    if details[ROWS_JUDGED] >= ENOUGH and excess > chance:
         warn(
             WorseThanFrequencies(
                 "{estimator}: the class frequencies alone predict the rows of the fit, each left "

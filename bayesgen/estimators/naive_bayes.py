@@ -117,16 +117,14 @@ class NaiveBayes(Classifier):
 
     def _judge(self, rows: TrainingRows) -> None:
         """Add the leave-one-out score of the rows of the fit to its report."""
-        posterior = self._fitted_posterior()
-        found = leave_one_out_score.scored(
-            self.state_, self.class_prior, posterior, rows, self.unseen
-        )
-        if found is None:
+        fitted = self._fitted()
+        scores = leave_one_out_score.scored(fitted, rows, self.unseen)
+        if scores is None:
             return
-        details = posterior.report.details | found
-        self.report_ = dataclasses.replace(posterior.report, details=details)
-        self._posterior = posterior.with_report(self.report_)
-        leave_one_out_score.warn_of(type(self).__name__, found)
+        report = fitted.posterior.report
+        self.report_ = dataclasses.replace(report, details=report.details | scores)
+        self._posterior = fitted.posterior.with_report(self.report_)
+        leave_one_out_score.warn_of(type(self).__name__, scores)
 
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)

@@ -44,9 +44,9 @@ def timed(method: M) -> M:
     def fit(self: Any, *args: object, **kwargs: object) -> Any:
         start = time.perf_counter()
         fitted = method(self, *args, **kwargs)
-        if "report_" in vars(fitted):  # else inference runs later
+        if fitted._report is not None and not fitted._deferred:
             seconds = time.perf_counter() - start
-            fitted.report_ = dataclasses.replace(fitted.report_, seconds=seconds)
+            fitted._report = dataclasses.replace(fitted._report, seconds=seconds)
         return fitted
 
     return cast(M, fit)

@@ -20,7 +20,6 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.estimators.updates.settled_later import SETTLED
 from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
@@ -177,7 +176,7 @@ class ModelFile:
         for attribute in fitted:
             # an attribute must not hide a method
             hides = hasattr(type(inspect.getattr_static(cls, attribute, None)), "__get__")
-            if (hides and attribute not in SETTLED) or not re.fullmatch(r"_?[a-z]\w*", attribute):
+            if hides or not re.fullmatch(r"_?[a-z]\w*", attribute):
                 raise InvalidStructure(f"{cls.__name__} has no place for {attribute!r}")
         if ROWS in fitted:
             fitted[ROWS] = tuple(TrainingRows.of_table(**rows) for rows in fitted[ROWS])

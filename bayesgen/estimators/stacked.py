@@ -511,7 +511,6 @@ class StackedClassifier(Classifier):
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = wide | fitted.failed
-        self.inference_ = "stacked"
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
         left_out = posterior.log_proba(scores)
         right = (left_out.argmax(axis=1) == codes).astype(float)

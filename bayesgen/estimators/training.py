@@ -1,12 +1,13 @@
 """Training: rows to statistics, and statistics to a posterior."""
 
+import contextlib
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Int
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import arguments
@@ -46,13 +47,12 @@ from bayesgen.inference import (
     any_missing,
     choose,
 )
-from bayesgen.inference import leave_one_out as loo
-from bayesgen.inference.components import take_rows
+from bayesgen.inference.average import averaged_scores
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
-from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
     ModelStatistics,
@@ -60,16 +60,15 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.problem import Problem
+from bayesgen.problem import Guesses, Problem
 from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
     Name,
     SparseTable,
-    check_declared,
 )
-from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
+from bayesgen.typing import Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
@@ -104,29 +103,25 @@ class TrainingState:
 
     def __add__(self, later: "TrainingState") -> "TrainingState":
         """Return the combined state; the schema and classes of the later one include all."""
-        earlier = self.over(later.schema, later.classes)
-        jacobian = self.log_abs_det_jacobian + later.log_abs_det_jacobian
+        earlier = self.under(later.schema, later.classes)
         return dataclasses.replace(
-            later, statistics=earlier + later.statistics, log_abs_det_jacobian=jacobian
+            later,
+            statistics=earlier.statistics + later.statistics,
+            log_abs_det_jacobian=earlier.log_abs_det_jacobian + later.log_abs_det_jacobian,
         )
+
+    def __sub__(self, other: "TrainingState") -> "TrainingState":
+        """Return the state without the rows of the other, which must be among them."""
+        part = other.under(self.schema, self.classes).statistics
+        return dataclasses.replace(self, statistics=self.statistics - part)
 
     def without_rows(self) -> "TrainingState":
         """Return the state of no rows, with the same columns and classes."""
         statistics = self.statistics.times(0.0)
         return dataclasses.replace(self, statistics=statistics, log_abs_det_jacobian=0.0)
 
-    def __sub__(self, other: "TrainingState") -> "TrainingState":
-        """Return the state without the rows of the other, which must be among them."""
-        own = other.over(self.schema, self.classes)
-        return dataclasses.replace(self, statistics=self.statistics - own)
-
-    def with_schema(self, schema: Schema) -> "TrainingState":
-        """Return the same statistics under a schema with more levels."""
-        statistics = self.over(schema, self.classes)
-        return dataclasses.replace(self, schema=schema, statistics=statistics)
-
-    def over(self, schema: Schema, classes: np.ndarray) -> ModelStatistics:
-        """Return the same statistics over a schema with other levels and origins and more classes.
+    def under(self, schema: Schema, classes: np.ndarray) -> "TrainingState":
+        """Return the state of the same rows under a schema with other levels and origins.
 
         schema, classes: they include the levels and the classes of the state.
         """
@@ -145,36 +140,63 @@ class TrainingState:
             by = self.schema.origin_change(schema, name)
             if by.any():
                 parts[name] = part.shifted(by)
-        return dataclasses.replace(statistics, blocks=parts)
+        statistics = dataclasses.replace(statistics, blocks=parts)
+        return dataclasses.replace(self, schema=schema, classes=classes, statistics=statistics)
+
+    def split_columns(self, blocks: Sequence[str]) -> "TrainingState":
+        """Return the state of some blocks, their columns as blocks of their own."""
+        columns, likelihoods, statistics = {}, {}, {}
+        for name in blocks:
+            for j, column in enumerate(self.schema.blocks[name]):
+                block = f"{name}/{j}"
+                columns[block], likelihoods[block] = (column,), self.likelihoods[name]
+                statistics[block] = self.statistics.blocks[name].take("feature", np.array([j]))
+        return dataclasses.replace(
+            self,
+            schema=dataclasses.replace(self.schema, blocks=columns),
+            likelihoods=likelihoods,
+            statistics=ModelStatistics(self.statistics.count, statistics),
+        )
+
+    def kept_positions(self, reader: Reader, block: str) -> Int[np.ndarray, " column"]:
+        """Return the positions of the informative columns of a block.
+
+        A block that leaves out levels or words keeps all columns.
+        """
+        kept = reader.kept[block]
+        if kept is None or reader.full[block].subset_axis != "feature":
+            return np.arange(len(self.schema.blocks[block]))
+        return kept
 
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
         """Return the offsets that encoding subtracts from the columns kept in each block."""
         origin = self.schema.origins()
-        return {
-            name: origin[name]
-            if index is None or reader.full[name].subset_axis != "feature"
-            else origin[name][index]
-            for name, index in reader.kept.items()
-        }
+        return {name: origin[name][self.kept_positions(reader, name)] for name in reader.kept}
 
-    def problem(self, prior: Spec, *, frequencies: bool = False) -> Problem:
+    def problem(
+        self, prior: Spec, reader: Reader | None = None, *, frequencies: bool = False
+    ) -> Problem:
         """Return the model with every guess filled in, its statistics, and the reader of rows.
 
         Args:
             prior: of the classes.
+            reader: of a posterior of this state, whose likelihoods are completed; None: complete
+                them.
             frequencies: whether an open prior of the classes is their frequencies.
         """
-        transforms, origin = self.schema.power_transforms(), self.schema.origins()
-        count = self.statistics.count
-        parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
-        classes = class_prior(prior, self.classes, count, frequencies=frequencies)
+        origin = self.schema.origins()
+        blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
+        classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
+        completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
+        if reader is None:
+            reader = Problem.of(classes, blocks, completed_by).reader
+            transforms = self.schema.power_transforms()
+            reader = dataclasses.replace(reader, power_transforms=transforms)
+        guesses = Guesses(blocks, completed_by, isinstance(prior, str) and prior == "empirical")
+        problem = Problem.read(classes, guesses, reader)
         if self.unlabelled is None:
-            found = Problem.of(classes, parts, self.statistics)
-        else:
-            found = Problem.of(classes, parts, self.unlabelled.guesses)
-            found = found.given(found.reader.kept_of(self.statistics))
-        reader = dataclasses.replace(found.reader, power_transforms=transforms)
-        return dataclasses.replace(found, reader=reader)
+            return problem
+        return problem.given(reader.kept_of(self.statistics))
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
@@ -197,40 +219,35 @@ class TrainingState:
         """Return the blocks that read the missing pattern."""
         return [name for name, part in self.schema.blocks.items() if part[0].kind == MISSING]
 
-    def columns(self, reader: Reader, block: str) -> list:
+    def kept_columns(self, reader: Reader, block: str) -> list[Column]:
+        """Return the informative columns of a block."""
+        columns = self.schema.blocks[block]
+        return [columns[j] for j in self.kept_positions(reader, block).tolist()]
+
+    def columns(self, reader: Reader, block: str) -> list[Name]:
         """Return the names of the informative columns of a block."""
-        names = [column.name for column in self.schema.blocks[block]]
-        kept = reader.kept[block]
-        whole = kept is None or reader.full[block].subset_axis != "feature"
-        return names if whole else [names[i] for i in kept]
+        return [column.name for column in self.kept_columns(reader, block)]
 
     def level_names(self, reader: Reader, block: str) -> list[str]:
         """Return "column=level" for the informative levels of a block."""
-        names = [f"{c.name}={level}" for c in self.schema.blocks[block] for level in c.levels]
-        kept = reader.kept[block]
-        if kept is None or not names:
+        columns, kept = self.kept_columns(reader, block), reader.kept[block]
+        names = [f"{column.name}={level}" for column in columns for level in column.levels]
+        if kept is None or reader.full[block].subset_axis != "level":
             return names
-        if reader.full[block].subset_axis == "level":
-            return [names[i] for i in kept]
-        columns = [self.schema.blocks[block][i] for i in kept]
-        return [f"{c.name}={level}" for c in columns for level in c.levels]
+        return [names[i] for i in kept]
 
     def uninformative_columns(self, reader: Reader) -> list[list[Name]]:
         """Return the columns that cannot tell classes apart, of each block, to warn of them."""
-        found = []
-        for name, likelihood in self.likelihoods.items():
-            columns = self.schema.blocks[name]
-            if columns[0].kind == MISSING:
-                continue
-            kept = reader.kept.get(name, ())
-            if name in reader.kept and not (
-                likelihood.warns_uninformative and reader.full[name].subset_axis == "feature"
-            ):
-                kept = None
-            if kept is not None:
-                lost = np.setdiff1d(np.arange(len(columns)), np.asarray(kept, dtype=int))
-                found.append([columns[int(j)].name for j in lost])
-        return found
+        names = []
+        for block, likelihood in self.likelihoods.items():
+            columns = self.schema.blocks[block]
+            lost = np.arange(len(columns))
+            if block in reader.kept:
+                lost = np.setdiff1d(lost, self.kept_positions(reader, block))
+            warned = likelihood.warns_uninformative or block not in reader.kept
+            if warned and columns[0].kind != MISSING:
+                names.append([columns[j].name for j in lost.tolist()])
+        return names
 
     def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
         """Return simulated rows in encoded form, with uninformative columns missing."""
@@ -246,61 +263,48 @@ class TrainingState:
             out[name] = blank if rows is None else rows
         return out
 
-    def leave_one_out(
-        self,
-        prior: Spec,
-        reader: Reader,
-        encoded: Encoded,
-        y: Labels,
-        weight: Weights,
-        away: Weights,
-        judged: np.ndarray | None = None,
-    ) -> Scores:
-        """Return the scores of each row given the others; their parts are the blocks.
+    def labelled(self, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
+        """Return the labeled rows of the fit; of a row of weight 2, weight 1 is left out.
 
-        Exact where every likelihood is conjugate, given how columns are transformed, which stays.
+        seen: the rows of each call of fit or partial_fit. unseen: the argument of the classifier.
+        """
+        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
+        codes, weight = together(seen, self.classes)
+        return LabelledRows(encoded, codes, weight, one_each(weight))
+
+    def leave_one_out(
+        self, prior: Spec, rows: LabelledRows, reader: Reader | None = None
+    ) -> Scores:
+        """Return the scores of rows, each given the others (see `inference.leave_one_out`).
 
         Args:
             prior: of the classes.
-            reader: of the posterior, with the likelihoods that all rows completed.
-            encoded: all rows.
-            y: their class codes.
-            weight: their weights.
-            away: how much of its weight a row loses where it is left out.
-            judged: which rows are left out in turn; None: all.
+            rows: of the fit.
+            reader: of the posterior, if the fit has one.
         """
-        judged = np.arange(len(y)) if judged is None else judged
-        if self.unlabelled is not None:
-            rows = LabelledRows(encoded, y, weight, away).at(judged)
-            return left_out_of_all(self.problem(prior), self.unlabelled, rows)
-        classes_out = self.classes_without(prior, y[judged], away[judged])
-        parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
-        for name, full in reader.full.items():  # other blocks cannot tell classes apart
-            likelihood = self.likelihoods[name].shifted(-origin[name])
-            n_levels = self.schema.n_levels(name) if likelihood.kind == "levels" else ()
-            rows = loo.Rows(encoded[name], y, weight, away, len(self.classes), n_levels)
-            part = self.statistics.blocks[name]
-            try:
-                parts.append(loo.leave_one_out(likelihood, full, part, rows, judged)[:, None])
-            except np.linalg.LinAlgError as error:
-                raise_singular(error, [column.name for column in self.schema.blocks[name]])
-        each = np.concatenate(parts, axis=1)
-        joint = classes_out + each.sum(axis=1)
-        if reader.power_transforms:
-            joint = joint + reader.log_abs_det_jacobian(take_rows(encoded, judged))
-        return Scores(joint, classes_out, each)
+        problem = self.problem(prior, reader)
+        with self.naming_columns(problem):
+            if self.unlabelled is None:
+                return leave_one_out(problem, rows)
+            scores = [leave_one_out(problem.plus(part), rows) for part in self.unlabelled.added]
+            return averaged_scores(scores, self.unlabelled.shares)
 
-    def classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
-        """Return log P(y = k given the rows without i), shape (row, class)."""
-        size = len(self.classes)
-        out = np.empty((len(y), size))
-        pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
-        for pair, (k, own) in enumerate(pairs):
-            count = self.statistics.count - own * (np.arange(size) == k)
-            count = np.where(count > 1e-9 * own, count, 0.0)
-            classes = class_prior(prior, self.classes, count, frequencies=False)
-            out[which == pair] = classes.posterior(count).log_predictive()
-        return out
+    @contextlib.contextmanager
+    def naming_columns(self, problem: Problem) -> Generator[None]:
+        """Raise the error about a numerically singular matrix with the columns of joint blocks."""
+        try:
+            yield
+        except np.linalg.LinAlgError as error:
+            joint = [name for name, part in problem.model.blocks.items() if part.joint]
+            columns = [name for block in joint for name in self.columns(problem.reader, block)]
+            if not columns:
+                raise
+            raise InvalidData(
+                "the covariance matrix of the columns {columns:listed} is numerically singular: "
+                "the columns are collinear, or weights differ too much.",
+                "Leave out a column that repeats others, or pass weights of similar size.",
+                columns=columns,
+            ) from error
 
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> Components:
         """Return the components of the posterior, with warnings about doubtful results.
@@ -314,12 +318,8 @@ class TrainingState:
         problem = self.problem(prior, frequencies=frequencies)
         require_possible(prior, self.classes)
         method = choose(inference, problem)
-        try:
+        with self.naming_columns(problem):
             components = method.infer(problem, seed)
-        except np.linalg.LinAlgError as error:
-            joint = [name for name, part in problem.model.blocks.items() if part.joint]
-            columns = [name for block in joint for name in self.columns(problem.reader, block)]
-            raise_singular(error, columns)
         self.warn_of(components)
         return components
 
@@ -412,32 +412,46 @@ class TrainingState:
             return Posterior(components, Tempered(*stated_powers(temper)))
         if temper not in ("learn", "columns", None):
             raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
-        if temper is None and reader.kept.keys().isdisjoint(self.pattern_blocks()):
+        pattern = [block for block in self.pattern_blocks() if block in reader.kept]
+        if temper is None and not pattern:
             return posterior
         if temper is None:
             components.require_leave_one_out("missing='learn'", "Pass missing='informative'")
         else:
             components.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
-        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
-        codes, weight = together(seen, self.classes)
-        width = len(self.schema.used())
-        chosen = JudgedRows(np.arange(len(codes)), weight)
+        rows = self.labelled(seen, unseen)
+        judged = JudgedRows(np.arange(len(rows.y)), rows.weight)
         if temper is None:
-            chosen = judged_rows(seen, self.classes, width)
-        judged = chosen.rows
-        details = posterior.report.details | {ROWS_JUDGED: float(len(judged))}
+            judged = judged_rows(seen, self.classes, len(self.schema.used()))
+        details = posterior.report.details | {ROWS_JUDGED: float(len(judged.rows))}
         posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
-        scores = self.leave_one_out(
-            prior, reader, encoded, codes, weight, one_each(weight), judged=judged
-        )
+        scores = self.leave_one_out(prior, rows.judging(judged.rows), reader)
+        y, weight = rows.y[judged.rows], judged.weight
+        if temper is None:
+            return self.with_pattern_power(posterior, scores, y, weight)
         if temper == "learn":
-            powers, share = learned_powers(scores.log_classes, scores.joint, codes, weight)
+            powers, share = learned_powers(scores.log_classes, scores.joint, y, weight)
             return dataclasses.replace(posterior, readout=Tempered(powers, share))
-        pattern = np.isin(list(reader.full), self.pattern_blocks())
-        priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
-        pool, _ = learned_pool(
-            scores.parts, scores.log_classes, codes[judged], chosen.weight, **priors
-        )
+        priors = column_priors(scores.parts)
+        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
+        return dataclasses.replace(posterior, readout=Pooled(pool))
+
+    def with_pattern_power(
+        self, posterior: Posterior, scores: Scores, y: Labels, weight: Weights
+    ) -> Posterior:
+        """Return the posterior, its missing pattern with a learned power if it reads one.
+
+        Args:
+            posterior: of the fit.
+            scores: of rows, each given the others.
+            y: classes of these rows.
+            weight: of these rows.
+        """
+        pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+        if not pattern.any():
+            return posterior
+        priors = pattern_priors(pattern)
+        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
         return dataclasses.replace(posterior, readout=Pooled(pool))
 
 
@@ -477,39 +491,8 @@ def new_state(
     if power_transform not in (True, False):
         raise not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
-        return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
-    return learn(rows.labelled, schema, likelihoods, classes, unseen=unseen)
-
-
-def accumulated(
-    earlier: TrainingState,
-    seen: Sequence[TrainingRows],
-    classes: np.ndarray,
-    *,
-    power_transform: bool,
-    bins: int | str | None,
-    unseen: str,
-    estimator: str,
-) -> TrainingState:
-    """Return the state after the last rows seen.
-
-    Power transforms and the edges of bins are learned from all of them.
-    """
-    rows = seen[-1]
-    check_declared(rows.classes, classes)
-    if isinstance(rows.table, SparseTable):
-        check_sparse(earlier.likelihoods)
-    schema = earlier.schema.merge(rows.table, estimator=estimator)
-    if bins is not None:
-        schema = schema.with_bins([(one.table, one.weight) for one in seen], bins)
-    if power_transform:
-        return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
-    if bins is not None:
-        each = [
-            learn(one.labelled, schema, earlier.likelihoods, classes, unseen=unseen) for one in seen
-        ]
-        return functools.reduce(operator.add, each)
-    return earlier + learn(rows.labelled, schema, earlier.likelihoods, classes, unseen=unseen)
+        schema = with_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
+    return learn(rows, schema, likelihoods, classes, unseen=unseen)
 
 
 def drawn_seed(random_state: object, inference: str | Method) -> int:
@@ -529,11 +512,12 @@ def learn(
     *,
     unseen: str,
 ) -> TrainingState:
-    """Return the state of the rows of one table, read LEARN_ROWS at a time."""
+    """Return the state of the labeled rows of one table, read LEARN_ROWS at a time."""
     for name, likelihood in likelihoods.items():
         if likelihood.most_cells is not None:
             check_cells(likelihood, schema.blocks[name])
-    codes = rows.codes_among(classes)
+    rows, transforms = rows.labelled, schema.power_transforms()
+    codes, jacobian = rows.codes_among(classes), 0.0
     n_levels = {
         name: schema.n_levels(name) if part.kind == "levels" else ()
         for name, part in likelihoods.items()
@@ -542,26 +526,29 @@ def learn(
     # one empty chunk of a batch without labeled rows
     for start in range(0, max(len(codes), 1), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
+        weight = rows.weight[chunk]
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
-        parts.append(
-            model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
-        )
+        parts.append(model_statistics(likelihoods, encoded, codes[chunk], weight, **sizes))
+        if transforms:
+            slopes = log_abs_det_jacobian(transforms, encoded)
+            jacobian += float(np.sum(weight[:, None] * slopes))
         # before the next chunk is encoded, which then takes the same memory
         del encoded
-    return TrainingState(schema, likelihoods, classes, functools.reduce(operator.add, parts))
+    statistics = functools.reduce(operator.add, parts)
+    return TrainingState(schema, likelihoods, classes, statistics, log_abs_det_jacobian=jacobian)
 
 
-def learn_power_transforms(
+def with_power_transforms(
     schema: Schema,
     likelihoods: dict[str, Likelihood],
     seen: Sequence[TrainingRows],
     classes: np.ndarray,
     *,
     unseen: str,
-) -> TrainingState:
-    """Return the state of rows, with columns power-transformed by powers learned from them.
+) -> Schema:
+    """Return the schema with columns power-transformed by powers learned from rows.
 
     Powers are learned from all rows together, so they do not depend on how rows are split over
     calls. They apply to the columns of likelihoods that are equivariant under shifts.
@@ -571,9 +558,11 @@ def learn_power_transforms(
         for name, part in likelihoods.items()
         if part.kind == "numbers" and part.centred
     }
-    some = dataclasses.replace(schema, blocks=untransformed)
+    if not untransformed:
+        return schema
+    raw = dataclasses.replace(schema, blocks=untransformed)
     seen = [rows.labelled for rows in seen]
-    encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
+    encoded = joined([rows.encode(raw, unseen) for rows in seen])
     codes, weight = together(seen, classes)
     # learned once for all members of a stack
     changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
@@ -582,27 +571,7 @@ def learn_power_transforms(
             if column not in known:
                 known[column] = learned_transform(cells, codes, weight)
         changed[name] = tuple(_with_power(column, known[column]) for column in columns)
-    schema = dataclasses.replace(schema, blocks={**schema.blocks, **changed})
-    parts = [learn_transformed(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
-    return functools.reduce(operator.add, parts)
-
-
-def learn_transformed(
-    rows: TrainingRows,
-    schema: Schema,
-    likelihoods: dict[str, Likelihood],
-    classes: np.ndarray,
-    *,
-    unseen: str,
-) -> TrainingState:
-    """Return the state of rows under the power transforms of a schema."""
-    state = learn(rows, schema, likelihoods, classes, unseen=unseen)
-    transforms = schema.power_transforms()
-    if not transforms:
-        return state
-    slopes = log_abs_det_jacobian(transforms, rows.encode(schema, unseen))
-    total = float(np.sum(rows.weight[:, None] * slopes))
-    return dataclasses.replace(state, log_abs_det_jacobian=total)
+    return dataclasses.replace(schema, blocks={**schema.blocks, **changed})
 
 
 def _with_power(column: Column, found: tuple | None) -> Column:
@@ -632,18 +601,6 @@ def check_rows_of_fit(
             found=found[k],
             fitted=count[k],
         )
-
-
-def raise_singular(error: np.linalg.LinAlgError, names: list) -> NoReturn:
-    """Raise the error about a numerically singular matrix with the names of its columns."""
-    if not names:
-        raise error
-    raise InvalidData(
-        "the covariance matrix of the columns {columns:listed} is numerically singular: the "
-        "columns are collinear, or weights differ too much.",
-        "Leave out a column that repeats others, or pass weights of similar size.",
-        columns=names,
-    ) from error
 
 
 def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:

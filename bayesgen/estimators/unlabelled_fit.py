@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, require_possible
@@ -21,16 +21,15 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import missing_pattern_warning
-from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
+from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
-from bayesgen.estimators.training import TrainingState, raise_singular
-from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined, one_each, together
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined
 from bayesgen.inference import (
     MAP,
     MLE,
     NUTS,
     Augmentation,
-    Components,
     Draws,
     Exact,
     Expected,
@@ -39,6 +38,7 @@ from bayesgen.inference import (
     method_of,
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import (
     ROWS,
@@ -48,11 +48,10 @@ from bayesgen.inference.unlabelled_rows import (
     UnlabelledRows,
     first_shares,
 )
-from bayesgen.inference.unlabelled_weights import LabelledRows, learned, left_out, own_logs
+from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.remainder import is_whole
-from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Joint
+from bayesgen.typing import Joint, Weights
 
 LEARN = "learn"
 Weight = str | float | int | None
@@ -75,19 +74,6 @@ always rest on all rows, .660 from a ratio of 1 on; .655 without unlabeled rows.
 averaged in proportion to exp(score), and not stacked.)"""
 HARM = 1.0
 """Standard errors by which labeled rows left out must lose for a warning."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class UnlabelledFit:
-    """The result of inference from labeled and unlabeled rows.
-
-    state: with what was made of the unlabeled rows. components: of the posterior. labels: P(y = k
-    given x_i) of the unlabeled rows, given all rows; None: every row has a label.
-    """
-
-    state: TrainingState
-    components: Components
-    labels: Joint | None = None
 
 
 def checked_weight(weight: object) -> Weight:
@@ -113,8 +99,10 @@ def infer(
     seed: int,
     *,
     unseen: str,
-) -> UnlabelledFit:
-    """Return the posterior given labeled and unlabeled rows, with warnings about doubtful results.
+) -> tuple[TrainingState, Inferred]:
+    """Return the state and what inference made of labeled and unlabeled rows.
+
+    The state has what is expected of the unlabeled rows. Warns of doubtful results.
 
     Args:
         state: of the labeled rows.
@@ -128,8 +116,8 @@ def infer(
     if all(rows.unlabelled is None for rows in seen):
         components = state.infer(inference, prior, seed)
         if seen:
-            missing_pattern_warning.warn_of(state, prior, components.reader, seen[-1])
-        return UnlabelledFit(state, components)
+            missing_pattern_warning.warn_of(state, prior, seen[-1])
+        return state, Inferred(components)
     rows = _unlabelled_rows(state, seen, unseen)
     if not state.likelihoods:
         # of a program of the user's own
@@ -137,7 +125,7 @@ def infer(
         labels = unlabelled.mean_labels(cast(Draws, components), rows.encoded, rows.n_rows)
         details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}
         components.report.details.update(details)
-        return UnlabelledFit(state, components, labels)
+        return state, Inferred(components, labels)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
@@ -145,16 +133,17 @@ def infer(
             )
     method = _method(inference, state, weight, rows)
     require_possible(prior, state.classes)
-    try:
-        shares = first_shares(state.problem(prior), rows)
+    problem = state.problem(prior)
+    with state.naming_columns(problem):
+        shares = first_shares(problem, rows)
         guesses = state.statistics + rows.statistics(state.likelihoods, shares)
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
-        fit = _Inference(completed, seen, prior, rows, seed, unseen).fit(method, weight)
-    except np.linalg.LinAlgError as error:
-        joint = [name for name, part in state.likelihoods.items() if part.joint]
-        raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
-    state.warn_of(fit.components)
-    return fit
+        judged = judged_rows(seen, state.classes, len(state.schema.used()))
+        labelled = state.labelled(seen, unseen).judging(judged.rows)
+        given_all = _Inference(completed, prior, rows, labelled, judged.weight, seed)
+        state, inferred = given_all.fit(method, weight)
+    state.warn_of(inferred.components)
+    return state, inferred
 
 
 def stated_weight(weight: Weight) -> float:
@@ -270,17 +259,17 @@ def _unlabelled_rows(
 class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
-    state: of the labeled rows, with the statistics that complete guesses. seen: all rows. prior: of
-    the classes. rows: those without a label. seed: of draws. unseen: the argument of the
-    classifier.
+    state: of the labeled rows, with the statistics that complete guesses. prior: of the classes.
+    rows: those without a label. labelled: those with a label that were kept, of which some judge.
+    weight: of the judges. seed: of draws.
     """
 
     state: TrainingState
-    seen: Sequence[TrainingRows]
     prior: Spec
     rows: UnlabelledRows
+    labelled: LabelledRows
+    weight: Weights
     seed: int
-    unseen: str
 
     @functools.cached_property
     def problem(self) -> Problem:
@@ -288,16 +277,9 @@ class _Inference:
         return self.state.problem(self.prior)
 
     @functools.cached_property
-    def labelled(self) -> LabelledRows:
-        """All labeled rows that were kept."""
-        calls = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
-        codes, weight = together(self.seen, self.state.classes)
-        return LabelledRows(joined(calls), codes, weight, one_each(weight))
-
-    @functools.cached_property
-    def judged(self) -> JudgedRows:
-        """The labeled rows that judge, at most as many as judge the missing pattern."""
-        return judged_rows(self.seen, self.state.classes, len(self.state.schema.used()))
+    def judges(self) -> LabelledRows:
+        """The labeled rows that judge, with their weights as judges."""
+        return dataclasses.replace(self.labelled.left_out, weight=self.weight)
 
     @functools.cached_property
     def few(self) -> Int[np.ndarray, " few"]:
@@ -305,13 +287,9 @@ class _Inference:
         count = np.bincount(self.labelled.y, minlength=len(self.state.classes))
         return np.flatnonzero(count < 2)
 
-    @functools.cached_property
-    def judges(self) -> LabelledRows:
-        """These rows, with their weights as judges."""
-        return dataclasses.replace(self.labelled.at(self.judged.rows), weight=self.judged.weight)
-
-    def fit(self, method: Method, weight: Weight) -> UnlabelledFit:
-        """Return the fit under a stated weight of unlabeled rows, or a learned one."""
+    def fit(self, method: Method, weight: Weight) -> tuple[TrainingState, Inferred]:
+        """Return state and inference under a stated weight of unlabeled rows, or a learned one."""
+        best = self
         if weight == LEARN and len(self.few):
             warn(
                 UnlabelledHurts(
@@ -326,19 +304,16 @@ class _Inference:
             )
             weight = 0.0
         if isinstance(weight, str):
-            best, judges = self.with_likelier_guesses(), self.judges
+            best = self.with_likelier_guesses()
             draws = method.draws if isinstance(method, Exact | Expected) else Expected.draws
-            return best.fitted(learned(Expected(draws), best.problem, judges, self.rows, self.seed))
-        inferred = self.inferred(method, float(weight or 0.0))
-        details = {ROWS: float(self.rows.n_rows), WEIGHT: float(weight or 0.0)}
-        inferred.components.report.details.update(details)
-        return self.fitted(inferred)
-
-    def fitted(self, inferred: Inferred) -> UnlabelledFit:
-        """Return the fit of an inference, whose state holds what was made of unlabeled rows."""
-        guesses = cast(ExpectedLabels, self.state.unlabelled).guesses
-        state = dataclasses.replace(self.state, unlabelled=inferred.expected(guesses))
-        return UnlabelledFit(state, inferred.components, inferred.labels)
+            inferred = learned(Expected(draws), best.problem, self.judges, self.rows, self.seed)
+        else:
+            weight = float(weight or 0.0)
+            inferred = self.inferred(method, weight)
+            details = {ROWS: float(self.rows.n_rows), WEIGHT: weight}
+            inferred.components.report.details.update(details)
+        guesses = cast(ExpectedLabels, best.state.unlabelled).guesses
+        return dataclasses.replace(self.state, unlabelled=inferred.expected(guesses)), inferred
 
     def with_likelier_guesses(self) -> "_Inference":
         """Return the inference with guesses from labeled rows alone, if these predict better.
@@ -348,15 +323,11 @@ class _Inference:
         with 10 labels a class lost .16 nat by them at a weight near 0.
         """
         alone = dataclasses.replace(self.state, unlabelled=None)
-        reader, rows, judges = alone.problem(self.prior).reader, self.labelled, self.judges
-        scores = alone.leave_one_out(
-            self.prior, reader, rows.encoded, rows.y, rows.weight, rows.away, self.judged.rows
-        )
-        logs = own_logs(scores, judges) - own_logs(left_out(self.problem, judges), judges)
-        if logs @ judges.weight <= STRONG:
+        scores = alone.leave_one_out(self.prior, self.labelled)
+        gain = own_logs(scores, self.judges) - self._left_out_logs(self.problem)
+        if gain @ self.weight <= STRONG:
             return self
-        expected = ExpectedLabels(self.state.statistics)
-        state = dataclasses.replace(self.state, unlabelled=expected)
+        state = dataclasses.replace(alone, unlabelled=ExpectedLabels(alone.statistics))
         return dataclasses.replace(self, state=state)
 
     def inferred(self, method: Method, weight: float) -> Inferred:
@@ -371,7 +342,7 @@ class _Inference:
             return unlabelled.estimate(method, problem, rows, shares)
         maximum = unlabelled.maximize(MAP(), problem, rows, shares)
         added = rows.statistics(problem.reader.full, maximum.shares)
-        self._warn_of_harm(added, weight)
+        self._warn_of_harm(problem.plus(added), weight)
         if isinstance(method, Expected):
             closed = method.infer(problem.plus(added), seed)
             report = unlabelled.reported(closed, rows.n_rows, maximum)
@@ -381,21 +352,23 @@ class _Inference:
         inferred = sampled(sampler, problem, rows, seed)
         return dataclasses.replace(inferred, added=(added,))
 
-    def _warn_of_harm(self, added: ModelStatistics, weight: float) -> None:
+    def _left_out_logs(self, problem: Problem) -> Float[np.ndarray, " judge"]:
+        """Return log P(y_i given x_i, the other rows of a problem) of the judges."""
+        return own_logs(leave_one_out(problem, self.judges), self.judges)
+
+    def _warn_of_harm(self, whole: Problem, weight: float) -> None:
         """Warn if labeled rows left out are predicted worse than without unlabeled rows.
 
         Labeled rows of earlier calls may not have been kept; then nothing is judged.
 
-        added: expected statistics of the unlabeled rows.
+        whole: the problem of all rows, expected labels in place of those that lack one. weight: of
+            a row without a label.
         """
         kept, fitted = self.labelled.weight.sum(), self.problem.statistics.count.sum()
         if len(self.few) or not np.isclose(kept, fitted):
             return
-        judges, problem = self.judges, self.problem
-        logs, logs_with = (
-            own_logs(left_out(rows, judges), judges) for rows in (problem, problem.plus(added))
-        )
-        gap, share = logs - logs_with, judges.weight / judges.weight.sum()
+        gap = self._left_out_logs(self.problem) - self._left_out_logs(whole)
+        share = self.weight / self.weight.sum()
         loss = float(gap @ share)
         # standard error of a weighted mean
         error = float(np.sqrt(share**2 @ (gap - loss) ** 2))

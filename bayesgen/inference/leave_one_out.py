@@ -1,252 +1,341 @@
-"""Exact leave-one-out prediction by subtracting the statistics of each row.
+"""Leave-one-out: scores of the rows of a fit, each given the others.
 
-Prior guesses that depend on the data are recomputed without the row, so the results equal those of
-refitting once per row. Families whose formulas allow a leading axis of rows (`vectorised`) score
-many rows at once; the others score row by row, equal rows once.
+The statistics of a row are subtracted from those of all rows, and prior guesses that depend on the
+data are completed again without it, so that scores equal those of a refit for each row. Each kind
+of block has its own way:
+
+* closed forms subtract, many rows at once where formulas allow a leading axis of rows
+  (`vectorised`), the others row by row, equal rows once;
+* kernels, whose statistics are rows, take the terms of a row out of their sums
+  (`Likelihood.leave_one_out`);
+* where missing cells rule out the closed form, rows are dealt to folds, and the expected cells of
+  the other rows are found without the fold (`Block._by_folds`).
+
+Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instead.
 """
 
 import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.missing import LeftOut, expected_statistics, missing_cells
+from bayesgen.inference.components import take_rows
+from bayesgen.inference.missing import IncompleteData, em, expected_statistics, missing_cells
+from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Block, Joint, Labels, Weights
+from bayesgen.typing import Block as Rows
+from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
+FOLDS, STEPS_WITHOUT = 5, 5
+"""Folds of incomplete rows, and steps of EM without each, from the center of all rows. Of 200 rows
+of 20 columns with 30 % of the cells missing a class-specific normal had a score of .8 nats without
+these steps, and of 1.6 on new rows."""
+SAME = 1e-6
+"""Difference of distances that counts as rounding, so that folds are the same for rows in another
+order or other units."""
+
+Positions = Int[np.ndarray, " judged"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
-    """All training rows of one block, and the weight removed when each is left out.
+class LabelledRows:
+    """Labeled rows of a fit, some of which are left out in turn.
 
-    x: the rows, encoded. y: their class codes. weight: their weights. away: the part of its weight
-    removed when the row is left out. n_classes, n_levels: as of statistics.
+    encoded: by block. y: class codes. weight: of each. away: the part of its weight that a row
+    loses where it is left out. judged: positions of the rows that are left out; None: all.
     """
 
-    x: Block
+    encoded: Encoded
     y: Labels
     weight: Weights
     away: Weights
-    n_classes: int
-    n_levels: tuple[int, ...] = ()
+    judged: Positions | None = None
 
-    def at(self, which: np.ndarray | slice) -> "Rows":
-        """Return a subset of the rows, by position or mask."""
-        parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
-        return dataclasses.replace(self, **parts)
+    @property
+    def left_out(self) -> "LabelledRows":
+        """The rows that are left out, without the others."""
+        return self if self.judged is None else self.at(self.judged)
 
-    def lost(self, likelihood: Likelihood) -> Statistics:
-        """Return the statistics removed when each of these rows is left out."""
-        return self._statistics(likelihood, self.away)
+    def at(self, where: Positions) -> "LabelledRows":
+        """Return some of the rows, all of them left out."""
+        encoded = take_rows(self.encoded, where)
+        return LabelledRows(encoded, self.y[where], self.weight[where], self.away[where])
 
-    def without(self, likelihood: Likelihood, i: int) -> Statistics:
-        """Return the statistics of all rows but one, without subtraction."""
-        weight = self.weight.copy()
-        weight[i] -= self.away[i]
-        left = np.flatnonzero(weight > 0)
-        return self.at(left)._statistics(likelihood, weight[left])
-
-    def _statistics(self, likelihood: Likelihood, weight: Weights) -> Statistics:
-        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
-        return likelihood.statistics(self.x, self.y, weight, **sizes)
+    def judging(self, where: Positions) -> "LabelledRows":
+        """Return the same rows, of which some are left out."""
+        return dataclasses.replace(self, judged=where)
 
 
 def leave_one_out(
-    likelihood: Likelihood,
-    full: Likelihood,
-    statistics: Statistics,
-    rows: Rows,
-    judged: np.ndarray | None = None,
-) -> Joint:
-    """Return log p(x_i given y = k, the rows without i), shape (judged, class).
+    problem: Problem, rows: LabelledRows, centers: Mapping[str, Params] | None = None
+) -> Scores:
+    """Return the scores of rows, each given the others; parts are the blocks.
 
-    posterior(S - s_i) is the posterior without row i.
+    Exact where every likelihood is conjugate, given how columns are transformed, which stays, and
+    no cell of a joint block is missing. Where the problem has no guesses to complete again, its
+    model stays, and rows of the problem need not be among the rows (those without a label).
 
     Args:
-        likelihood: guesses as the user left them.
-        full: the same, completed from all rows.
-        statistics: of all rows.
-        rows: all of them.
-        judged: which of them are left out in turn; None: all.
+        problem: of all rows.
+        rows: labeled ones, all of them if guesses are completed again.
+        centers: parameters at which missing cells are expected under a model that stays, by block;
+            by default the mode.
     """
-    judged = np.arange(len(rows.y)) if judged is None else judged
-    uninformative = full.uninformative()
-    if uninformative is None:
-        uninformative = np.zeros(1, dtype=bool)
-    if uninformative.all():
-        return np.zeros((len(judged), rows.n_classes))
-    some = rows.at(judged)
-    own = full.leave_one_out(statistics, some.x, some.y, some.weight, some.away)
-    if own is not None:
-        again = np.isnan(own).any(axis=1) | np.isin(judged, _indispensable(rows))
-        own[again] = one_by_one(likelihood, statistics, rows, judged[again])
-        return own
-    if not likelihood.vectorised or issparse(rows.x):
-        return one_by_one(likelihood, statistics, rows, judged)
-    if getattr(statistics, "has_missing", False):
-        statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
-        rows = dataclasses.replace(rows, x=x)
-        incomplete = _incomplete(likelihood, statistics, full, uninformative, rows, judged)
-        if incomplete is not None:
-            return incomplete.scores(rows.away)
-    apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
-    out = np.empty((len(rows.y), rows.n_classes))
-    width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
-    apart = np.intersect1d(apart, judged)
-    usual = np.setdiff1d(judged, apart)
-    size = max(1, BATCH_FLOATS // max(width, 1))
-    for start in range(0, len(usual), size):
-        some = usual[start : start + size]
-        out[some] = _batch(likelihood, statistics, full, uninformative, rows, some)
-    for i in apart.tolist():
-        out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
-    return out[judged]
+    reader, left_out = problem.reader, rows.left_out
+    log_classes = _log_classes(problem, left_out)
+    n_rows, n_classes = log_classes.shape
+    parts = np.zeros((n_rows, len(reader.full), n_classes))
+    if problem.guesses is None:
+        for i, (name, x) in enumerate(reader.read(left_out.encoded).items()):
+            center = None if centers is None else centers[name]
+            prior, statistics = problem.model.blocks[name], problem.statistics.blocks[name]
+            parts[:, i] = _under_one_prior(prior, statistics, x, left_out, n_classes, center)
+    else:
+        guesses = problem.guesses
+        for i, (name, full) in enumerate(reader.full.items()):
+            likelihood, statistics = guesses.blocks[name], guesses.statistics.blocks[name]
+            block = Block(likelihood, full, statistics, rows.encoded[name], rows, n_classes)
+            parts[:, i] = block.scores()
+    joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(left_out.encoded)
+    return Scores(joint, log_classes, parts)
 
 
-def _indispensable(rows: Rows) -> np.ndarray:
-    """Return the rows that require a refit, since subtraction would leave only rounding error."""
-    return np.union1d(_lonely(rows), _holding_all(rows))
-
-
-def _lonely(rows: Rows) -> np.ndarray:
-    """Return the rows without which some column is constant.
-
-    Without them its variance is 0, and subtraction leaves only rounding error.
-    """
-    out: set[int] = set()
-    for column in rows.x.T:
-        seen = np.flatnonzero(~np.isnan(column))
-        if len(seen) > 2:
-            low, high = column[seen].min(), column[seen].max()
-            for value, other in ((low, high), (high, low)):
-                here = seen[column[seen] == value]
-                if len(here) == 1 and (column[seen] == other).sum() == len(seen) - 1:
-                    out.add(int(here[0]))
-    gone = [i for i in sorted(out) if rows.away[i] >= rows.weight[i]]
-    return np.array(gone, dtype=int)
-
-
-def _holding_all(rows: Rows) -> np.ndarray:
-    """Return the rows without which some column no longer varies within any class."""
-    y, away = rows.y, rows.away[:, None]
-    count, mean, scatter = class_moments(rows.x, y, rows.weight, rows.n_classes)
-    left = count[y] - away
-    share = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
-    held = np.nan_to_num(share * (rows.x - mean[y]) ** 2)
-    return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
-
-
-def _zero_filled(
-    statistics: Statistics, x: Block, full: Likelihood, uninformative: np.ndarray
-) -> tuple[Statistics, Block]:
-    """Return statistics and rows, missing values of uninformative columns filled with 0.
-
-    Such a column, never observed or constant, is then constant, so that the rows count as complete.
-    """
-    if full.subset_axis != "feature" or not uninformative.any():
-        return statistics, x
-    kept = np.flatnonzero(~uninformative)
-    part = statistics.take("feature", kept)
-    if getattr(part, "has_missing", False):
-        return statistics, x
-    return part.reindex("feature", kept, x.shape[1]), np.where(uninformative, 0.0, x)
-
-
-def _incomplete(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    full: Likelihood,
-    uninformative: np.ndarray,
-    rows: Rows,
-    judged: np.ndarray,
-) -> LeftOut | None:
-    """Return the rows left out where missing values rule out the closed form; None otherwise.
-
-    Rows give their expected statistics: an approximation, like the posterior (see `Expected`).
-    """
-    kept = np.flatnonzero(~uninformative) if uninformative.any() else None
-
-    def informative(every: Statistics | Likelihood) -> Any:
-        return every if kept is None else every.take(full.subset_axis, kept)
-
-    def completed(some: np.ndarray, weight: Weights) -> tuple[Likelihood, Statistics]:
-        others = rows.at(some)._statistics(likelihood, weight)
-        prior = likelihood.complete(others)
-        constant = prior.uninformative()
-        # without some rows another column may be constant: its guess needs them
-        same = constant is None or np.array_equal(constant, uninformative)
-        return informative(prior if same else full), informative(others)
-
-    data = missing_cells(informative(full), informative(statistics))
-    if data is None:
-        return None
-    x = rows.x if kept is None else full.select(rows.x, kept)
-    return LeftOut(data, x, rows.y, rows.weight, judged, rows.n_classes, completed)
-
-
-def _batch(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    full: Likelihood,
-    uninformative: np.ndarray,
-    rows: Rows,
-    some: np.ndarray,
-) -> Joint:
-    """Return what `leave_one_out` returns for some rows of a `vectorised` family, all at once.
-
-    full, uninformative: the likelihood completed from all rows, and its uninformative positions.
-    """
-    part, n = rows.at(some), len(some)
-    # the statistics that each row removes, along a leading axis
-    alone = likelihood.statistics_per_row(part.x, part.away, part.n_levels)
-    rest, x = statistics.without_each(alone, part.y), part.x
-    prior = likelihood.complete(rest)
-    own = prior.uninformative()
-    differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
-    if differs.any():  # without some row a column is constant: these rows are scored one by one
-        out = np.empty((n, rows.n_classes))
-        out[differs] = one_by_one(likelihood, statistics, rows, some[differs])
-        if not differs.all():
-            others = some[~differs]
-            out[~differs] = _batch(likelihood, statistics, full, uninformative, rows, others)
-        return out
-    if uninformative.any():
-        kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
-        prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
-    return prior.log_predictive_updated(rest, x)
-
-
-def one_by_one(
-    likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
-) -> Joint:
-    """Return the result of `leave_one_out` for some rows of any family, equal rows once."""
-    missing_cells = getattr(statistics, "has_missing", False)
-    out, known = np.zeros((len(some), rows.n_classes)), {}
-    for place, i in enumerate(some.tolist()):
-        one = rows.at(np.array([i]))
-        about = int(one.y[0]), float(one.weight[0]), float(one.away[0])
-        key = None if issparse(one.x) else (one.x.tobytes(), *about)
-        if key is None or key not in known:
-            rest = (
-                rows.without(likelihood, i) if missing_cells else statistics - one.lost(likelihood)
-            )
-            known[key] = scored(likelihood, rest, one.x, rows.n_classes)
-        out[place] = known[key]
+def _log_classes(problem: Problem, rows: LabelledRows) -> Joint:
+    """Return log P(y = k given the rows without i), shape (row, class)."""
+    total, prior = problem.statistics.count, problem.model.classes
+    empirical = problem.guesses is not None and problem.guesses.empirical
+    out = np.empty((len(rows.y), len(total)))
+    pairs, which = np.unique(np.stack([rows.y, rows.away], axis=1), axis=0, return_inverse=True)
+    for pair, (k, away) in enumerate(pairs):
+        count = total - away * (np.arange(len(total)) == k)
+        count = np.where(count > 1e-9 * away, count, 0.0)
+        if empirical:
+            prior = ClassPrior(count / count.sum(), np.inf)
+        out[which == pair] = prior.posterior(count).log_predictive()
     return out
 
 
-def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -> np.ndarray:
+# -- a model that is completed again ---------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """A block of rows that are left out in turn.
+
+    likelihood: guesses as the user left them. full: the same, completed from all rows. statistics:
+    of all rows. x: all rows, encoded. rows: their labels and weights.
+    """
+
+    likelihood: Likelihood
+    full: Likelihood
+    statistics: Statistics
+    x: Rows
+    rows: LabelledRows
+    n_classes: int
+
+    def scores(self) -> Joint:
+        """Return log p(x_i given y = k, the rows without i), shape (judged, class)."""
+        rows, block = self.rows, self
+        judged = np.arange(len(rows.y)) if rows.judged is None else rows.judged
+        if self.constant.all():
+            return np.zeros((len(judged), self.n_classes))
+        y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
+        out = self.full.leave_one_out(self.statistics, self.x[judged], y, weight, away)
+        if out is None:
+            if not self.likelihood.vectorised or issparse(self.x):
+                return self.one_by_one(judged)
+            if getattr(self.statistics, "has_missing", False):
+                block = self._zero_filled()
+                informative = block._informative(block.statistics)
+                incomplete = missing_cells(block._informative(block.full), informative)
+                if incomplete is not None:
+                    return block._by_folds(incomplete, judged)
+            out = np.full((len(judged), self.n_classes), np.nan)
+            usual = np.flatnonzero(~np.isin(judged, block.indispensable))
+            for places in _batches(block.statistics, usual):
+                out[places] = block._subtracted(judged[places])
+        refit = np.isnan(out).any(axis=1) | np.isin(judged, block.indispensable)
+        for place in np.flatnonzero(refit).tolist():
+            out[place] = block._refitted(judged[place])
+        return out
+
+    @functools.cached_property
+    def constant(self) -> np.ndarray:
+        """The positions that cannot tell classes apart, as booleans; a single False: none."""
+        constant = self.full.uninformative()
+        return np.zeros(1, dtype=bool) if constant is None else constant
+
+    @functools.cached_property
+    def indispensable(self) -> Positions:
+        """The rows that cannot be subtracted (see the function `indispensable`)."""
+        if self.likelihood.kind != "numbers":
+            return np.empty(0, dtype=int)
+        return indispensable(self.x, self.rows.y, self.rows.weight, self.rows.away)
+
+    def _informative(self, whole: Any) -> Any:
+        """Return statistics or a likelihood without positions that cannot tell classes apart."""
+        if not self.constant.any():
+            return whole
+        return whole.take(self.full.subset_axis, np.flatnonzero(~self.constant))
+
+    def _read(self, x: Rows) -> Rows:
+        """Return rows without the positions that cannot tell classes apart."""
+        if not self.constant.any():
+            return x
+        return self.full.select(x, np.flatnonzero(~self.constant))
+
+    def _statistics_of(self, where: Positions, weight: Weights) -> Statistics:
+        """Return the statistics of some of the rows under other weights."""
+        return self.likelihood.statistics(
+            self.x[where],
+            self.rows.y[where],
+            weight,
+            n_classes=self.n_classes,
+            n_levels=self._n_levels,
+        )
+
+    @property
+    def _n_levels(self) -> tuple[int, ...]:
+        return getattr(self.statistics, "n_levels", ())
+
+    def _subtracted(self, where: Positions) -> Joint:
+        """Return the scores of some rows of a `vectorised` family, all at once.
+
+        NaN: without the row another column is constant, which its guess needs.
+        """
+        x, y, away = self.x[where], self.rows.y[where], self.rows.away[where]
+        # the statistics that each row removes, along a leading axis
+        removed = self.likelihood.statistics_per_row(x, away, self._n_levels)
+        others = self.statistics.without_each(removed, y)
+        prior = self.likelihood.complete(others)
+        constant = prior.uninformative()
+        alike = True if constant is None else (constant == self.constant).all(axis=-1)
+        alike = np.broadcast_to(alike, len(where))
+        if not alike.all():
+            out = np.full((len(where), self.n_classes), np.nan)
+            if alike.any():
+                out[alike] = self._subtracted(where[alike])
+            return out
+        prior, others = self._informative(prior), self._informative(others)
+        return prior.log_predictive_updated(others, self._read(x))
+
+    def one_by_one(self, where: Positions) -> Joint:
+        """Return the scores of some rows of any family, equal rows once."""
+        rows, incomplete = self.rows, getattr(self.statistics, "has_missing", False)
+        out, known = np.zeros((len(where), self.n_classes)), {}
+        for place, i in enumerate(where.tolist()):
+            x, away = self.x[i : i + 1], rows.away[i : i + 1]
+            cells = i if issparse(x) else x.tobytes()
+            key = cells, int(rows.y[i]), float(rows.weight[i]), float(away[0])
+            if key not in known and incomplete:
+                known[key] = self._refitted(i)
+            elif key not in known:
+                others = self.statistics - self._statistics_of(np.array([i]), away)
+                known[key] = scored(self.likelihood, others, x, self.n_classes)
+            out[place] = known[key]
+        return out
+
+    def _refitted(self, i: int) -> np.ndarray:
+        """Return the scores of a row by a fit to the others, without subtraction."""
+        weight = self.rows.weight.copy()
+        weight[i] -= self.rows.away[i]
+        others = np.flatnonzero(weight > 0)
+        statistics = self._statistics_of(others, weight[others])
+        return scored(self.likelihood, statistics, self.x[i : i + 1], self.n_classes)
+
+    # -- incomplete rows ---------------------------------------------------------------------------
+
+    def _zero_filled(self) -> "Block":
+        """Return the block, missing values of uninformative columns filled with 0 if no others are.
+
+        Such a column, never observed or constant, is then constant: the rows count as complete.
+        """
+        if self.full.subset_axis != "feature" or not self.constant.any():
+            return self
+        kept = np.flatnonzero(~self.constant)
+        part = self.statistics.take("feature", kept)
+        if getattr(part, "has_missing", False):
+            return self
+        statistics = part.reindex("feature", kept, self.x.shape[1])
+        x = np.where(self.constant, 0.0, self.x)
+        return dataclasses.replace(self, statistics=statistics, x=x)
+
+    def _by_folds(self, incomplete: IncompleteData, judged: Positions) -> Joint:
+        """Return the scores of rows where missing values rule out the closed form.
+
+        Incomplete rows count by their expected statistics, and those of a left-out row are
+        subtracted. At the mode of all rows the expected cells of the other rows would still rest on
+        the row: with a covariance for each class and few rows per column it would be predicted far
+        too well. So each fold of rows has prior guesses and parameters without its rows.
+
+        incomplete: the inference from all rows.
+        """
+        x, y, away = self._read(self.x), self.rows.y, self.rows.away
+        folds = fold_of_each(incomplete, x[judged], y[judged])
+        out = np.empty((len(folds), self.n_classes))
+        for fold in np.unique(folds).tolist():
+            positions = np.flatnonzero(folds == fold)
+            prior, statistics = self._without(judged[positions])
+            data = missing_cells(prior, statistics)
+            if data is None:  # no other row is incomplete
+                data = dataclasses.replace(incomplete, statistics=statistics)
+            center = em(data, incomplete.center, STEPS_WITHOUT)[0]
+            filled = incomplete.filled(center)
+            for places in _batches(filled, positions):
+                where = judged[places]
+                out[places] = _incomplete_batch(
+                    prior, filled, x[where], y[where], away[where], center
+                )
+        return out
+
+    def _without(self, fold: Positions) -> tuple[Likelihood, Statistics]:
+        """Return the prior and the statistics that the rows outside a fold give."""
+        others = np.delete(np.arange(len(self.rows.y)), fold)
+        statistics = self._statistics_of(others, self.rows.weight[others])
+        prior = self.likelihood.complete(statistics)
+        constant = prior.uninformative()
+        # without some rows another column may be constant: its guess needs them
+        same = constant is None or np.array_equal(constant, self.constant)
+        return self._informative(prior if same else self.full), self._informative(statistics)
+
+
+def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positions:
+    """Return the rows without which some column no longer varies, in any class or at all.
+
+    To subtract one would leave its variance a rounding error.
+
+    Args:
+        x: rows of numbers.
+        y: their classes.
+        weight: of each.
+        away: the part of its weight that each loses.
+    """
+    alone = np.zeros(len(y), dtype=bool)
+    for group in (y, np.zeros_like(y)):
+        count, mean, scatter = class_moments(x, group, weight, group.max(initial=0) + 1)
+        left = count[group] - away[:, None]
+        lost = away[:, None] * count[group]
+        share = np.divide(lost, left, out=np.zeros_like(left), where=left > 0)
+        held = np.nan_to_num(share * (x - mean[group]) ** 2)
+        alone |= ((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
+    return np.flatnonzero(alone)
+
+
+def scored(likelihood: Likelihood, others: Statistics, x: Rows, n_classes: int) -> np.ndarray:
     """Return the log predictive of one row given the statistics of the others, shape (class,)."""
     uniform = ClassPrior(np.full(n_classes, 1 / n_classes), np.inf)
-    counts = ModelStatistics(np.zeros(n_classes), {"": rest})
+    counts = ModelStatistics(np.zeros(n_classes), {"": others})
     problem = Problem.of(uniform, {"": likelihood}, counts)
     if not problem.model.blocks:
         return np.zeros(n_classes)
@@ -254,3 +343,107 @@ def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -
     filled = expected_statistics(problem.model, problem.statistics)[0]
     posterior = problem.model.posterior(filled).blocks[""]
     return posterior.log_predictive(problem.reader.read({"": x})[""])[0]
+
+
+def fold_of_each(incomplete: IncompleteData, x: Rows, y: Labels) -> Positions:
+    """Return the fold of each row: rows of a class in turn, by their distance from its center.
+
+    Distances are those of log densities, which depend neither on the order of rows and columns nor
+    on units. Equal rows are in one fold.
+    """
+    params = incomplete.center
+    score = incomplete.likelihood.posterior(incomplete.filled(params)).log_predictive
+    center = np.where(np.isnan(x), np.nan, params["mean"][y])
+    distance = (score(center) - score(x))[np.arange(len(y)), y]
+    out = np.zeros(len(y), dtype=int)
+    for k in np.unique(y).tolist():
+        rows = np.flatnonzero(y == k)
+        order = rows[np.argsort(distance[rows], kind="stable")]
+        out[order[1:]] = np.cumsum(np.diff(distance[order]) > SAME) % FOLDS
+    return out
+
+
+# -- a model that stays ----------------------------------------------------------------------------
+
+
+def _under_one_prior(
+    prior: Likelihood,
+    statistics: Statistics,
+    x: Rows,
+    rows: LabelledRows,
+    n_classes: int,
+    center: Params | None,
+) -> Joint:
+    """Return log p(x_i given y = k, the rows without i) under a prior that stays, (row, class).
+
+    Args:
+        prior: completed.
+        statistics: of all rows, among them perhaps some without a label.
+        x: the rows that are left out.
+        rows: their labels and weights.
+        n_classes: number of classes.
+        center: parameters at which missing cells are expected; None for the mode.
+    """
+    out = np.empty((len(rows.y), n_classes))
+    n_levels = getattr(statistics, "n_levels", ())
+    if not prior.vectorised or issparse(x):
+        for i in range(len(rows.y)):
+            row = slice(i, i + 1)
+            removed = prior.statistics(
+                x[row], rows.y[row], rows.away[row], n_classes=n_classes, n_levels=n_levels
+            )
+            others = _filled(prior, statistics - removed, center)
+            out[i] = prior.posterior(others).log_predictive(x[row])[0]
+        return out
+    filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
+    for where in _batches(filled, np.arange(len(rows.y))):
+        y, away = rows.y[where], rows.away[where]
+        if incomplete is None:
+            removed = prior.statistics_per_row(x[where], away, n_levels)
+            out[where] = prior.log_predictive_updated(filled.without_each(removed, y), x[where])
+        else:
+            params = incomplete.center if center is None else center
+            out[where] = _incomplete_batch(prior, filled, x[where], y, away, params)
+    return out
+
+
+def _filled(prior: Likelihood, statistics: Statistics, center: Params | None) -> Statistics:
+    """Return statistics of complete rows: missing cells, if any, are expected at the center.
+
+    center: None for the mode.
+    """
+    incomplete = missing_cells(prior, statistics)
+    if incomplete is None:
+        return statistics
+    return incomplete.expected()[0] if center is None else incomplete.filled(center)
+
+
+def _incomplete_batch(
+    prior: Likelihood, filled: Statistics, x: Rows, y: Labels, away: Weights, params: Params
+) -> Joint:
+    """Return the log predictive of each row by the others.
+
+    Missing cells are integrated out, and so what a row loses there does not matter to it under one
+    prior; it does to the weights of a mixture of priors, where it loses their expectation.
+
+    Args:
+        prior: completed.
+        filled: statistics of all rows, with the expected ones of incomplete rows.
+        x: rows to leave out, one at a time.
+        y: their classes.
+        away: how much of its weight each loses.
+        params: at which missing cells are expected.
+    """
+    cells = np.nan_to_num(x)
+    if len(prior.components) > 1 and np.isnan(x).any():
+        given = prior.components[0].conditional_given(params, x, y)
+        cells = cells if given is None else np.where(np.isnan(x), given[0], x)
+    removed = prior.statistics_per_row(cells, away)
+    return prior.log_predictive_updated(filled.without_each(removed, y), x)
+
+
+def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:
+    """Yield positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
+    width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
+    for chunk in row_chunks(len(positions), max(1, BATCH_FLOATS // max(width, 1))):
+        yield positions[chunk]

@@ -1,4 +1,4 @@
-"""Incomplete rows in joint blocks: expected statistics, EM, and rows that are left out.
+"""Incomplete rows in joint blocks: expected statistics and EM.
 
 Where columns are independent given the class, a missing cell has weight zero and the closed form
 holds. A joint family whose closed form needs complete rows registers its `IncompleteData` with
@@ -11,15 +11,14 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.typing import Block, Joint, Labels, Params, Weights
+from bayesgen.typing import Params
 
 STILL = 1e-5
 """Distance of a parameter from the mode at which EM is at rest, relative to a deviation or a
@@ -27,16 +26,6 @@ probability: far below the width of any posterior."""
 STEPS = 200
 """Steps of EM before Newton's method goes on, which takes as long as some 300 (10,000 rows of 20
 columns with 20 % of the cells missing, of which two depend on the others: EM needs 32 to 70)."""
-FOLDS, STEPS_WITHOUT = 5, 5
-"""Folds of rows that are left out, and steps of EM without each, from the center of all rows. Of
-200 rows of 20 columns with 30 % of the cells missing a class-specific normal had a score of .8 nats
-without these steps, and of 1.6 on new rows."""
-SAME = 1e-6
-"""Difference of distances that counts as rounding, so that folds are the same for rows in another
-order or other units."""
-LEFT_OUT_FLOATS = 500_000
-"""Numbers in the statistics of all rows left out at once: 4 MB, which a third-level cache holds."""
-
 STOPPED = Words(
     "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
     "it out or use inference='exact'.",
@@ -242,103 +231,3 @@ def expected_statistics(
         elif incomplete is not None:
             blocks[name], reports[name] = incomplete.expected()
     return ModelStatistics(statistics.count, blocks), reports
-
-
-# -- rows that are left out ------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Scores of rows that are left out one at a time, where some rows are incomplete.
-
-    Incomplete rows count by their expected statistics, and those of a left-out row are subtracted.
-    At the mode of all rows the expected cells of the other rows would still rest on the row: with a
-    covariance for each class and few rows per column it would be predicted far too well. Rows are
-    therefore dealt to folds, and each fold has prior guesses and parameters without its rows.
-
-    data: the inference from all rows. x, y, weight: these rows. judged: those left out in turn.
-    completed: rows and their weights -> the prior that they complete, and their statistics.
-    """
-
-    data: IncompleteData
-    x: Block
-    y: Labels
-    weight: Weights
-    judged: Int[np.ndarray, " judged"]
-    n_classes: int
-    completed: Callable[[Int[np.ndarray, " kept"], Weights], tuple[Likelihood, Statistics]]
-
-    def scores(self, away: Weights) -> Joint:
-        """Return log p(x_i given y = k, the rows without i), shape (judged, class).
-
-        away: how much of its weight each row loses, shape (row,).
-        """
-        folds = self.folds()
-        out = np.empty((len(folds), self.n_classes))
-        for fold in np.unique(folds).tolist():
-            positions = np.flatnonzero(folds == fold)
-            prior, filled, params = self._without(self.judged[positions])
-            width = sum(np.size(getattr(filled, name)) for name in filled.axes)
-            for chunk in row_chunks(len(positions), max(1, LEFT_OUT_FLOATS // width)):
-                places = positions[chunk]
-                rows = self.judged[places]
-                out[places] = scored_without(
-                    prior, filled, self.x[rows], self.y[rows], away[rows], params
-                )
-        return out
-
-    def folds(self) -> Int[np.ndarray, " judged"]:
-        """Return the fold of each row: rows of a class in turn, by their distance from its center.
-
-        Distances are those of log densities, which depend neither on the order of rows and columns
-        nor on units. Equal rows are in one fold.
-        """
-        x, y = self.x[self.judged], self.y[self.judged]
-        params = self.data.center
-        score = self.data.likelihood.posterior(self.data.filled(params)).log_predictive
-        center = np.where(np.isnan(x), np.nan, params["mean"][y])
-        distance = (score(center) - score(x))[np.arange(len(y)), y]
-        out = np.zeros(len(y), dtype=int)
-        for k in np.unique(y).tolist():
-            rows = np.flatnonzero(y == k)
-            order = rows[np.argsort(distance[rows], kind="stable")]
-            out[order[1:]] = np.cumsum(np.diff(distance[order]) > SAME) % FOLDS
-        return out
-
-    def _without(self, fold: Int[np.ndarray, " fold"]) -> tuple[Likelihood, Statistics, Params]:
-        """Return prior and parameters without a fold, and statistics of all rows by these.
-
-        Returns:
-            the prior, the statistics that are expected at the parameters, the parameters.
-        """
-        others = np.delete(np.arange(len(self.y)), fold)
-        prior, statistics = self.completed(others, self.weight[others])
-        data = missing_cells(prior, statistics)
-        if data is None:  # no other row is incomplete
-            data = dataclasses.replace(self.data, statistics=statistics)
-        params = em(data, self.data.center, STEPS_WITHOUT)[0]
-        return prior, self.data.filled(params), params
-
-
-def scored_without(
-    prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights, params: Params
-) -> Joint:
-    """Return the log predictive of each row by the others.
-
-    Missing cells are integrated out, and so what a row loses there does not matter to it under one
-    prior; it does to the weights of a mixture of priors, where it loses their expectation.
-
-    Args:
-        prior: completed.
-        filled: statistics of all rows, with the expected ones of incomplete rows.
-        x: rows to leave out, one at a time.
-        y: their classes.
-        away: how much of its weight each loses.
-        params: at which missing cells are expected.
-    """
-    cells = np.nan_to_num(x)
-    if len(prior.components) > 1 and np.isnan(x).any():
-        given = prior.components[0].conditional_given(params, x, y)
-        cells = cells if given is None else np.where(np.isnan(x), given[0], x)
-    removed = prior.statistics_per_row(cells, away)
-    return prior.log_predictive_updated(filled.without_each(removed, y), x)

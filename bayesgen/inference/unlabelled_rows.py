@@ -253,12 +253,13 @@ class ExpectedLabels:
 class Inferred:
     """What inference made of labeled and unlabeled rows.
 
-    components: of the posterior. labels: P(y = k given x_i, all rows) of the unlabeled rows. added:
-    expected statistics of these, by weight, and shares: of the weights, as in `ExpectedLabels`.
+    components: of the posterior. labels: P(y = k given x_i, all rows) of the unlabeled rows; None:
+    every row has a label. added: expected statistics of unlabeled rows, by weight, and shares: of
+    the weights, as in `ExpectedLabels`.
     """
 
     components: Components
-    labels: Joint
+    labels: Joint | None = None
     added: tuple[ModelStatistics, ...] = ()
     shares: Float[np.ndarray, " weight"] = dataclasses.field(default_factory=lambda: np.ones(1))
 

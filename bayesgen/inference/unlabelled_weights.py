@@ -17,30 +17,20 @@ Source: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007.
 """
 
 import dataclasses
-from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import issparse
 
-from bayesgen.inference.average import Average, averaged_scores
-from bayesgen.inference.components import take_rows
+from bayesgen.inference.average import Average
 from bayesgen.inference.exact import Expected
-from bayesgen.inference.leave_one_out import BATCH_FLOATS
-from bayesgen.inference.leave_one_out import Rows as BlockRows
-from bayesgen.inference.missing import FOLDS as FOLDS_OF_INCOMPLETE
-from bayesgen.inference.missing import (
-    any_missing,
-    missing_cells,
-    modes,
-    scored_without,
-)
+from bayesgen.inference.leave_one_out import FOLDS as FOLDS_OF_INCOMPLETE
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
+from bayesgen.inference.missing import any_missing, modes
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.scores import Scores, log_class_probabilities
 from bayesgen.inference.stacking import weights_of
 from bayesgen.inference.unlabelled_rows import (
     WEIGHT,
-    ExpectedLabels,
     Inferred,
     Maximum,
     UnlabelledRows,
@@ -49,10 +39,7 @@ from bayesgen.inference.unlabelled_rows import (
     reported,
     with_one_prior,
 )
-from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.problem import Problem
-from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
 GRID = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 PRIOR_ROWS = np.array([2.4, 0.12, 0.12, 0.12, 0.12, 0.12])
@@ -78,25 +65,6 @@ DIGITS = 9
 """Decimals of scores above which they differ by more than rounding."""
 FEWEST_DRAWS = 50
 """Draws of each weight at least."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Labeled rows, whose leave-one-out score determines the weight of the others.
-
-    encoded: by block. y: class codes. weight: of each. away: the part of its weight that a row
-    loses where it is left out.
-    """
-
-    encoded: Encoded
-    y: Labels
-    weight: Weights
-    away: Weights
-
-    def at(self, where: Int[np.ndarray, " some"]) -> "LabelledRows":
-        """Return some of the rows."""
-        encoded = take_rows(self.encoded, where)
-        return LabelledRows(encoded, self.y[where], self.weight[where], self.away[where])
 
 
 def learned(
@@ -125,7 +93,7 @@ def learned(
         for weight, maximum in zip(GRID, maxima, strict=True)
     ]
     scores = [
-        left_out(problem.plus(statistics), judges, maximum.params)
+        leave_one_out(problem.plus(statistics), judges, maximum.params)
         for statistics, maximum in zip(added, maxima, strict=True)
     ]
     logs = np.array([own_logs(score, judges) for score in scores])
@@ -182,7 +150,7 @@ def _logs_without(
         cell_steps=CELL_STEPS,
     )
     added = rows.statistics(likelihoods, maximum.shares)
-    return own_logs(left_out(problem.plus(added), fold, maximum.params), fold)
+    return own_logs(leave_one_out(problem.plus(added), fold, maximum.params), fold)
 
 
 def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:
@@ -203,81 +171,3 @@ def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
     logs = log_class_probabilities(scores.joint, scores.log_classes)
     logs = logs[np.arange(len(rows.y)), rows.y]
     return np.where(np.isneginf(logs), 0.0, logs)
-
-
-def left_out_of_all(problem: Problem, expected: ExpectedLabels, rows: LabelledRows) -> Scores:
-    """Return the scores of labeled rows, each left out of labeled and unlabeled rows.
-
-    problem: of the labeled rows.
-    """
-    scores = [left_out(problem.plus(statistics), rows) for statistics in expected.added]
-    return averaged_scores(scores, expected.shares)
-
-
-def left_out(
-    problem: Problem, rows: LabelledRows, centers: Mapping[str, Params] | None = None
-) -> Scores:
-    """Return the scores of labeled rows, each left out; parts are the blocks.
-
-    The prior, with guesses from all rows, and the responsibilities of unlabeled rows stay.
-
-    Args:
-        problem: of labeled and unlabeled rows.
-        rows: those to leave out, one at a time.
-        centers: parameters at which missing cells are expected, by block; by default the mode.
-    """
-    statistics, reader, classes = problem.statistics, problem.reader, problem.model.classes
-    n_rows, n_classes = len(rows.y), len(statistics.count)
-    if classes.is_fixed:
-        log_classes = np.broadcast_to(classes.log_predictive(), (n_rows, n_classes))
-    else:
-        lost = rows.away[:, None] * (rows.y[:, None] == np.arange(n_classes))
-        counts = classes.rows * classes.probs + np.maximum(statistics.count - lost, 0.0)
-        log_classes = np.log(counts / counts.sum(axis=1, keepdims=True))
-    parts = np.zeros((n_rows, len(problem.model.blocks), n_classes))
-    for i, (name, x) in enumerate(reader.read(rows.encoded).items()):
-        block, center = statistics.blocks[name], None if centers is None else centers[name]
-        n_levels = getattr(block, "n_levels", ())
-        cells = BlockRows(x, rows.y, rows.weight, rows.away, n_classes, n_levels)
-        parts[:, i] = _block_left_out(problem.model.blocks[name], block, cells, center)
-    joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(rows.encoded)
-    return Scores(joint, log_classes, parts)
-
-
-def _block_left_out(
-    prior: Likelihood, statistics: Statistics, rows: BlockRows, center: Params | None
-) -> Joint:
-    """Return log p(x_i given y = k, the rows without i) of one block, shape (row, class).
-
-    center: parameters at which missing cells are expected; None for the mode.
-    """
-    out = np.empty((len(rows.y), rows.n_classes))
-    if not prior.vectorised or issparse(rows.x):
-        for i in range(len(rows.y)):
-            row = rows.at(slice(i, i + 1))
-            others = _filled(prior, statistics - row.lost(prior), center)
-            out[i] = prior.posterior(others).log_predictive(row.x)[0]
-        return out
-    filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
-    width = sum(np.size(getattr(filled, name)) for name in filled.axes)
-    for chunk in row_chunks(len(rows.y), max(1, BATCH_FLOATS // max(width, 1))):
-        part = rows.at(chunk)
-        if incomplete is None:
-            removed = prior.statistics_per_row(part.x, part.away, part.n_levels)
-            others = filled.without_each(removed, part.y)
-            out[chunk] = prior.log_predictive_updated(others, part.x)
-        else:
-            params = incomplete.center if center is None else center
-            out[chunk] = scored_without(prior, filled, part.x, part.y, part.away, params)
-    return out
-
-
-def _filled(prior: Likelihood, statistics: Statistics, center: Params | None) -> Statistics:
-    """Return statistics of complete rows: missing cells, if any, are expected at the center.
-
-    center: None for the mode.
-    """
-    incomplete = missing_cells(prior, statistics)
-    if incomplete is None:
-        return statistics
-    return incomplete.expected()[0] if center is None else incomplete.filled(center)

@@ -49,11 +49,14 @@ class FittedClassifier(Configured, Protocol):
     """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
 
     classes_: np.ndarray
-    inference_: str
     report_: Report
     fit: Callable[..., Any]
     decision_function: Callable[..., Any]
     typicality: Callable[..., Any]
+
+    @property
+    def inference_(self) -> str:
+        """The method that ran."""
 
     @property
     def posterior_(self) -> Posterior:

@@ -12,9 +12,9 @@ from bayesgen import errors, optimize
 from bayesgen.inference import (
     chain_diagnostics,
     incomplete_normal,
-    leave_one_out,
     missing,
 )
+from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.likelihood import repaired_factor
 from bayesgen.likelihoods.normal_statistics import class_moments
@@ -41,9 +41,9 @@ def test_rows_are_left_out_beside_a_column_that_is_never_observed(spread, rng):
     holed = np.column_stack([x[:, :1], np.full(20, np.nan), x[:, 1:]])
     prior, found = bg.MultivariateNormal(covariance=spread), []
     for table in (x, holed):
-        rows = leave_one_out.Rows(table, y, np.ones(20), np.ones(20), 2)
+        rows = LabelledRows({}, y, np.ones(20), np.ones(20))
         whole = prior.statistics(table, y, np.ones(20), n_classes=2)
-        found.append(leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows))
+        found.append(Block(prior, prior.complete(whole), whole, table, rows, 2).scores())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
 
 

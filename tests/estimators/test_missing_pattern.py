@@ -19,6 +19,7 @@ from bayesgen.errors import (
     UnsupportedOperation,
 )
 from bayesgen.inference import class_probabilities
+from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.table import read_table
 
 POWERS = np.array([0.0, 0.25, 0.5, 1.0])
@@ -114,7 +115,8 @@ def test_a_power_of_the_pattern_is_averaged_by_leave_one_out(make):
     score, each = [], []
     state = clf.state_
     encoded = state.schema.encode(read_table(X))
-    scores = state.leave_one_out(1.0, clf._posterior.reader, encoded, codes, *np.ones((2, len(y))))
+    rows = LabelledRows(encoded, codes, *np.ones((2, len(y))))
+    scores = state.leave_one_out(1.0, rows)
     others, mine = scores.parts[:, :3].sum(axis=1), scores.parts[:, 3:].sum(axis=1)
     for power in POWERS:
         joint = scores.log_classes + others + power * mine

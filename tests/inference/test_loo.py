@@ -11,7 +11,7 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import LowSampleSize, UnsupportedOperation
-from bayesgen.inference import leave_one_out
+from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.inference.scores import Scores
 
 CONJUGATE = [
@@ -21,11 +21,16 @@ CONJUGATE = [
 ]
 
 
+def left_out(prior, whole, x, rows, n_classes=laws.N_CLASSES):
+    """Return what the other rows say of each row, taken out of the statistics of all."""
+    return Block(prior, prior.complete(whole), whole, x, rows, n_classes).scores()
+
+
 def alone(prior, case, x, y, weight, i):
     """Return what the other rows say of row i, fitted again without it."""
     others = np.delete(np.arange(len(y)), i)
     rest = laws.statistics(case, prior, x[others], y[others], weight[others])
-    return leave_one_out.scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
+    return scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
 
 
 @pytest.mark.parametrize("guess", ["prior", "vague"])
@@ -37,8 +42,7 @@ def test_every_family_leaves_a_row_out(name, guess):
     x, y = case.rows(rng, 24, gaps=not prior.joint)
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     whole = laws.statistics(case, prior, x, y, weight)
-    rows = leave_one_out.Rows(x, y, weight, weight, laws.N_CLASSES, case.n_levels)
-    found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
+    found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight))
     expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
@@ -48,8 +52,7 @@ def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
     y, weight = np.array([0, 0, 1, 1]), np.ones(4)
     for prior in (bg.Normal(), bg.MultivariateNormal(), bg.Normal(spread="shared")):
         whole = prior.statistics(x, y, weight, n_classes=2)
-        rows = leave_one_out.Rows(x, y, weight, weight, 2)
-        found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
+        found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight), 2)
         rest = prior.statistics(x[[0, 1, 3], 1:], y[[0, 1, 3]], weight[:3], n_classes=2)
         np.testing.assert_allclose(
             found[2], prior.complete(rest).posterior(rest).log_predictive(x[2:3, 1:])[0]
@@ -65,12 +68,10 @@ def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
     x[5, 1] = 0.37
     y, weight = np.arange(12) % 2, np.ones(12)
     whole = prior.statistics(x, y, weight, n_classes=2)
-    found = leave_one_out.leave_one_out(
-        prior, prior.complete(whole), whole, leave_one_out.Rows(x, y, weight, weight, 2)
-    )
+    found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight), 2)
     others = np.arange(12) != 5
     rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
-    np.testing.assert_allclose(found[5], leave_one_out.scored(prior, rest, x[5:6], 2), rtol=1e-9)
+    np.testing.assert_allclose(found[5], scored(prior, rest, x[5:6], 2), rtol=1e-9)
 
 
 def refitted(clf, X, y, weight=None):
@@ -161,14 +162,13 @@ def test_every_family_leaves_a_part_of_a_row_out(name):
     prior = case.vague.equivalent_family()
     x, y = case.rows(rng, 12, gaps=not prior.joint)
     times = np.tile([1.0, 2.0, 3.0], 4)
-    rows = leave_one_out.Rows(x, y, times, np.ones(12), laws.N_CLASSES, case.n_levels)
     whole = laws.statistics(case, prior, x, y, times)
-    found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
+    found = left_out(prior, whole, x, LabelledRows({}, y, times, np.ones(12)))
     for i in range(12):
         rest = times - (np.arange(12) == i)
         some = rest > 0
         others = laws.statistics(case, prior, x[some], y[some], rest[some])
-        expected = leave_one_out.scored(prior, others, x[i : i + 1], laws.N_CLASSES)
+        expected = scored(prior, others, x[i : i + 1], laws.N_CLASSES)
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesgen as bg
-from bayesgen.inference import missing
+from bayesgen.inference import leave_one_out
 
 K = 2
 
@@ -44,7 +44,7 @@ def test_scores_are_those_of_refits(rng, monkeypatch, covariance):
     x, y = table(rng)
     expected = refitted(x, y, covariance).mean()
     assert left_out(x, y, covariance=covariance).mean() == pytest.approx(expected, abs=0.05)
-    monkeypatch.setattr(missing, "STEPS_WITHOUT", 0)
+    monkeypatch.setattr(leave_one_out, "STEPS_WITHOUT", 0)
     gap = left_out(x, y, covariance=covariance).mean() - expected
     assert gap > (0.1 if covariance == "per_class" else 0.0)
 

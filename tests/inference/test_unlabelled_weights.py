@@ -13,6 +13,7 @@ import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
 from bayesgen.estimators import unlabelled_fit
 from bayesgen.inference import unlabelled_weights
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.missing import expected_statistics, modes
 from bayesgen.model import model_statistics
 
@@ -30,8 +31,8 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
     encoded = rows.labelled.encode(state.schema, "missing")
     y = rows.labelled.codes
     part = state.unlabelled.added[0]
-    judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(12), np.ones(12))
-    found = unlabelled_weights.left_out(problem.plus(part), judges)
+    judges = LabelledRows(encoded, y, np.ones(12), np.ones(12))
+    found = leave_one_out(problem.plus(part), judges)
     for i in range(12):
         others = np.delete(np.arange(12), i)
         cells = {block: x[others] for block, x in encoded.items()}
@@ -59,8 +60,8 @@ def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
     assert np.isnan(*encoded.values()).any(axis=1).sum() > 10
     whole = problem.plus(part)
     centers = modes(whole.model, whole.statistics)
-    judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(24), np.ones(24))
-    scores = unlabelled_weights.left_out(whole, judges, centers)
+    judges = LabelledRows(encoded, y, np.ones(24), np.ones(24))
+    scores = leave_one_out(whole, judges, centers)
     sizes = {"n_classes": 3, "n_levels": dict.fromkeys(encoded, ())}
     for i in range(24):
         one = {block: x[i : i + 1] for block, x in encoded.items()}
@@ -188,14 +189,13 @@ def test_a_class_with_one_label_learns_no_weight():
 def test_unlabelled_rows_do_not_judge(monkeypatch):
     X, marked, _ = few_labels()
     sizes = []
-    left_out = unlabelled_weights.left_out
 
     def watched(problem, rows, centers=None):
         sizes.append(len(rows.y))
-        return left_out(problem, rows, centers)
+        return leave_one_out(problem, rows, centers)
 
     for module in (unlabelled_fit, unlabelled_weights):
-        monkeypatch.setattr(module, "left_out", watched)
+        monkeypatch.setattr(module, "leave_one_out", watched)
     bg.NaiveBayes().fit(X, marked)
     # the guesses, then the weights: all twelve, and in folds
     assert sizes[: 1 + len(unlabelled_weights.GRID)] == [12] * (1 + len(unlabelled_weights.GRID))

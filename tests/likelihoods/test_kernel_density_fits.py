@@ -11,7 +11,7 @@ from bayesgen.errors import (
     NoAttribute,
     SuspiciousColumn,
 )
-from bayesgen.inference import leave_one_out
+from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods import KernelDensity
 from bayesgen.likelihoods.kernels.column_bandwidth import knots
 from bayesgen.likelihoods.kernels.column_bandwidth import leave_one_out as log_likelihood
@@ -59,11 +59,10 @@ def test_leave_one_out_of_hostile_columns_is_refitting(bandwidth, seed):
         x[y == 1, 0], x[y == 2, 1] = [(np.nan, 7.0), (0.5, np.nan), (2.0, 7.0)][seed]
     weight = rng.integers(1, 4, n) * rng.choice([1.0, 0.5], n)
     away, prior = np.minimum(weight, 1.0), KernelDensity(bandwidth=bandwidth)
-    rows = leave_one_out.Rows(x, y, weight, away, 3)
     sums = prior.statistics(x, y, weight, n_classes=3)
     full = prior.complete(sums)
-    expected = leave_one_out.one_by_one(prior, sums, rows, np.arange(n))
-    found = leave_one_out.leave_one_out(prior, full, sums, rows)
+    block = Block(prior, full, sums, x, LabelledRows({}, y, weight, away), 3)
+    expected, found = block.one_by_one(np.arange(n)), block.scores()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     direct = full.leave_one_out(sums, x, y, weight, away)
     alone = ~np.isnan(direct).any(axis=1)

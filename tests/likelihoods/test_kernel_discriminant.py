@@ -7,7 +7,7 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
-from bayesgen.inference import leave_one_out
+from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels.discriminant import GRID
 from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
@@ -89,8 +89,8 @@ def test_weights_of_bandwidths_are_products_of_leave_one_out_densities():
 
 def left_out(prior, x, y, weight, away, classes=3):
     whole = prior.statistics(x, y, weight, n_classes=classes)
-    rows = leave_one_out.Rows(x, y, weight, away, classes)
-    return leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
+    rows = LabelledRows({}, y, weight, away)
+    return Block(prior, prior.complete(whole), whole, x, rows, classes).scores()
 
 
 @pytest.mark.parametrize("lose", ["one", "all"])
@@ -296,7 +296,7 @@ def test_hostile_tables(what, x, y):
         found = left_out(prior, x, y, np.ones(len(y)), np.ones(len(y)), int(y.max()) + 1)
         rest = prior.statistics(x[1:], y[1:], np.ones(len(y) - 1), n_classes=int(y.max()) + 1)
         if not np.isnan(x).any():
-            expected = leave_one_out.scored(prior, rest, x[:1], int(y.max()) + 1)
+            expected = scored(prior, rest, x[:1], int(y.max()) + 1)
             close(found[0], expected, rtol=1e-6, atol=1e-6)
     low, high = np.moveaxis(clf.predict_interval(x), -1, 0)
     assert (low <= high).all()

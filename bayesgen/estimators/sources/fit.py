@@ -204,7 +204,7 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
         BayesgenError: as in `fit`; the message names the part, and the row if it is one.
     """
     require_statistics(classifier)
-    for name in ("state_", "_posterior", "classes_"):
+    for name in ("state_", "_posterior", "_report", "classes_"):
         vars(classifier).pop(name, None)
     classifier._training = ()
     cluster = labelled.source.cluster

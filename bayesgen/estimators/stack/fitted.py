@@ -11,6 +11,7 @@ from bayesgen.errors import BayesgenWarning, warn
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.inference import Mixture
+from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.typing import DataFrame, ELPDData, Encoded, Labels, Weights
 
 EXCESS = 0.9
@@ -48,9 +49,9 @@ class FittedStack(Fitted):
         mixture, found, log_proba = cast(Mixture, self.posterior.components), {}, []
         for name, rows in mixture.by_member(encoded).items():
             member, posterior = self.members[name], mixture.members[name]
-            found[name] = member.state_.leave_one_out(
-                member.class_prior, posterior.reader, rows, y, weight, weight
-            )
+            left_out = LabelledRows(rows, y, weight, weight)
+            fitted = Fitted(member.state_, posterior, member.class_prior)
+            found[name] = fitted.leave_one_out(left_out)
             log_proba.append(posterior.log_proba(found[name]))
         able = mixture.able(encoded, len(y))
         scores = mixture.scores_from(found, np.stack(log_proba), able)

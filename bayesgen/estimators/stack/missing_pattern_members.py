@@ -1,17 +1,13 @@
 """The missing pattern in the members of a stack: how much it counts, and where its cells are."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import cast
-
-import numpy as np
 
 from bayesgen import explain
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, together
-from bayesgen.inference import Pooled, Posterior
-from bayesgen.inference.pooling import learned_pool, pattern_priors
+from bayesgen.inference import Posterior
 from bayesgen.inference.scores import Scores
 from bayesgen.table import Name
 
@@ -31,14 +27,8 @@ def pattern_power(
         judged: the rows that the power is learned from.
     """
     posterior = cast(Posterior, member._posterior)
-    pattern = np.isin(list(posterior.reader.full), member.state_.pattern_blocks())
-    if not pattern.any():
-        return posterior
     codes = together((read,), member.classes_)[0][judged.rows]
-    pool, _ = learned_pool(
-        scores.parts, scores.log_classes, codes, judged.weight, **pattern_priors(pattern)
-    )
-    return dataclasses.replace(posterior, readout=Pooled(pool))
+    return member.state_.with_pattern_power(posterior, scores, codes, judged.weight)
 
 
 def pattern_cells(members: Mapping[str, Classifier]) -> dict[Name, dict[Name, explain.Cell]]:

@@ -97,8 +97,8 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
         own = member._own_rows(rows, reset=False)
         schema = state.schema.merge(own.table)
         if name not in closed:
-            return state.with_schema(schema)
-        return state + training.learn_transformed(
+            return state.under(schema, state.classes)
+        return state + training.learn(
             own, schema, state.likelihoods, state.classes, unseen=member.unseen
         )
 

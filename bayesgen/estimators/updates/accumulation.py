@@ -1,7 +1,9 @@
 """Rows passed in several calls: the training state after each call, and the rows that are kept."""
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -11,15 +13,18 @@ from bayesgen import arguments
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import ALL_ROWS
-from bayesgen.estimators import training
 from bayesgen.estimators.estimator import Estimator
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.training import (
+    TrainingState,
+    drawn_seed,
+    learn,
+    with_power_transforms,
+)
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.estimators.updates.merged_state import united_classes
-from bayesgen.inference import Posterior
-from bayesgen.inference.unlabelled_rows import ROWS
-from bayesgen.table import check_declared, check_mark
+from bayesgen.table import SparseTable, check_declared, check_mark
 
 E = TypeVar("E", bound=Estimator)
 
@@ -37,41 +42,60 @@ def accumulated(
         check_declared(rows.classes, these)
         return (
             clf._new_state(rows, these),
-            training.drawn_seed(clf.random_state, clf.inference),
+            drawn_seed(clf.random_state, clf.inference),
             (rows,) if asks else (),
         )
     if not clf._training:
-        require_no_rows(asks, vars(clf).get("_posterior"))
+        require_no_rows(asks, had_unlabelled=clf._had_unlabelled())
     earlier = (_with_cells(clf, one) for one in clf._training) if asks else ()
     seen = (*earlier, rows)
     every = united_classes(clf.state_.classes, these)
     if clf.unlabelled is not None:
         check_mark(clf.state_.classes, every)
-    name = type(clf).__name__
-    state = training.accumulated(clf.state_, seen, every, estimator=name, **clf._reading())
-    return state, clf._seed, seen if asks else ()
+    check_declared(rows.classes, every)
+    return _state_after(clf, seen, every), clf._seed, seen if asks else ()
 
 
-def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:
+def _state_after(
+    clf: Estimator, seen: Sequence[TrainingRows], classes: np.ndarray
+) -> TrainingState:
+    """Return the state after the last rows seen.
+
+    Power transforms and the edges of bins are learned from all of them.
+    """
+    rows, likelihoods, unseen = seen[-1], clf.state_.likelihoods, clf.unseen
+    if isinstance(rows.table, SparseTable):
+        check_sparse(likelihoods)
+    schema = clf.state_.schema.merge(rows.table, estimator=type(clf).__name__)
+    if clf.bins is not None:
+        schema = schema.with_bins([(part.table, part.weight) for part in seen], clf.bins)
+    if clf.power_transform:
+        schema = with_power_transforms(schema, likelihoods, seen, classes, unseen=unseen)
+    if clf.bins is None and not clf.power_transform:
+        return clf.state_ + learn(rows, schema, likelihoods, classes, unseen=unseen)
+    states = (learn(part, schema, likelihoods, classes, unseen=unseen) for part in seen)
+    return functools.reduce(operator.add, states)
+
+
+def require_no_rows(asks: Mapping[str, object], *, had_unlabelled: bool) -> None:
     """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
 
     At a stated weight rows without a label need no earlier row that has one.
 
     Args:
         asks: the arguments that are learned from rows, and their values.
-        before: the posterior of the earlier calls.
+        had_unlabelled: whether rows of the earlier calls had no label.
 
     Raises:
         UnsupportedOperation: with the argument.
     """
     learned = "{}={!r}".format(*next(iter(asks.items()), ("", "")))
-    unlabelled = before is not None and ROWS in before.report.details
-    if unlabelled or (asks and list(asks) != ["unlabelled"]):
+    if had_unlabelled or (asks and list(asks) != ["unlabelled"]):
         raise UnsupportedOperation(
             "{what} is learned from all rows, and a classifier that was copied or loaded keeps "
             "none of them.",
             ALL_ROWS,
-            what="a posterior given rows without a label" if unlabelled else learned,
+            what="a posterior given rows without a label" if had_unlabelled else learned,
         )
     if asks.get("unlabelled") == LEARN:
         raise UnsupportedOperation(

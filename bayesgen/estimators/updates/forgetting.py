@@ -15,7 +15,6 @@ from bayesgen.estimators import training
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.schema import Schema
 from bayesgen.table import Table
@@ -86,15 +85,15 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         blocks[name] = found.statistics
     if np.count_nonzero(count > 0) < 2:
         raise too_few_classes(state.classes[count > 0].tolist())
-    left = dataclasses.replace(whole, count=count, blocks=blocks)
-    left = dataclasses.replace(state, statistics=left)
-    return _without_levels(_without_classes(left, gone))
+    stay = np.flatnonzero(~gone)
+    left = dataclasses.replace(whole, count=count, blocks=blocks).only_classes(stay)
+    return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
 
 
 def _require_statistics(clf: Estimator) -> None:
     """Reject classifiers that learned more of their rows than statistics."""
     learned = clf._learned_from(clf._training)
-    if clf._posterior is not None and ROWS in clf._posterior.report.details:
+    if clf._had_unlabelled():
         learned["unlabelled"] = clf.unlabelled
     for name, value in learned.items():
         raise UnsupportedOperation(
@@ -168,15 +167,6 @@ def _too_few_digits(columns: Sequence, label: object) -> UnsupportedOperation:
         columns=columns,
         label=label,
     )
-
-
-def _without_classes(state: TrainingState, gone: np.ndarray) -> TrainingState:
-    """Return the state without some classes, which have no rows."""
-    if not gone.any():
-        return state
-    stay = np.flatnonzero(~gone)
-    statistics = state.statistics.only_classes(stay)
-    return dataclasses.replace(state, classes=state.classes[stay], statistics=statistics)
 
 
 def _without_levels(state: TrainingState) -> TrainingState:

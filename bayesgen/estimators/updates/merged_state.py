@@ -32,15 +32,7 @@ def merged(earlier: TrainingState, later: TrainingState) -> TrainingState:
     schema = earlier.schema.union(later.schema)
     _require_same_positions(earlier, later)
     classes = united_classes(earlier.classes, later.classes)
-    both = earlier.over(schema, classes) + later.over(schema, classes)
-    return dataclasses.replace(
-        earlier,
-        schema=schema,
-        classes=classes,
-        statistics=both,
-        log_abs_det_jacobian=earlier.log_abs_det_jacobian + later.log_abs_det_jacobian,
-        unlabelled=None,
-    )
+    return dataclasses.replace(earlier + later.under(schema, classes), unlabelled=None)
 
 
 def united_classes(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from bayesgen.errors.operations import ALL_ROWS
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
 from bayesgen.estimators.updates.merged_state import merged, same
-from bayesgen.inference.unlabelled_rows import ROWS
 
 E = TypeVar("E", bound=Estimator)
 
@@ -26,7 +25,7 @@ def merge(one: E, other: E) -> E:
     """
     require_same_model(one, other)
     asks = one._learned_from((*one._training, *other._training))
-    if not asks and not (_had_unlabelled(one) or _had_unlabelled(other)):
+    if not asks and not (one._had_unlabelled() or other._had_unlabelled()):
         return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
     if not (one._training and other._training):
         what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
@@ -41,11 +40,6 @@ def merge(one: E, other: E) -> E:
         again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
         out._finish_fit(*accumulated(out, again))
     return out
-
-
-def _had_unlabelled(clf: Estimator) -> bool:
-    """Return whether a posterior rests on rows without a label too."""
-    return clf._posterior is not None and ROWS in clf._posterior.report.details
 
 
 def require_same_model(one: Estimator, other: Estimator) -> None:
