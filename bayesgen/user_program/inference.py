@@ -57,7 +57,7 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
     facts = validate(program, rows.x, rows.y)
     density, tree = ProgramLogDensity(program, facts.shapes), _tree(facts, rows)
     began = time.perf_counter()
-    fit = fit_laplace(density, tree, TERMS[type(method)])
+    fit = fit_laplace(density, tree, TERMS[type(method)], facts.start)
     if np.isinf(fit.gradient):
         raise _not_finite(program, fit, rows)
     tree |= {"centre": fit.centre, "width": fit.width}
@@ -118,7 +118,7 @@ def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
         "x": {name: array[filled] for name, array in rows.x.items()},
         "y": rows.y[filled],
         "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
-        "centre": facts.start,
+        "centre": {name: np.zeros(shape) for name, shape in facts.shapes},
         "width": {name: np.ones(shape) for name, shape in facts.shapes},
     }
 
