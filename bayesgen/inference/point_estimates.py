@@ -194,25 +194,38 @@ def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     if rest.blocks or method.solver == "svi":
         optimum, details["gradient_norm"] = optimize(rest, statistics, method.terms)
         found = optimum | found
-    report = _report(method.name, time.perf_counter() - start, details, findings)
+    seconds = time.perf_counter() - start
+    report = estimate_report(method.name, seconds, details, tuple(findings))
     params = {name: found[name] for name in ("class", *model.blocks)}
     return point_estimate(params, model.blocks, problem.reader, report)
 
 
-def _report(method: str, seconds: float, details: dict[str, float], findings: list) -> Report:
+def estimate_report(
+    method: str,
+    seconds: float,
+    details: dict[str, float],
+    findings: tuple[tuple[str, Repair], ...] = (),
+) -> Report:
+    """Return the report of a point estimate.
+
+    details: "gradient_norm" where gradients were used, "block.converged" where Newton's method was.
+    findings: repairs of degenerate estimates, by block.
+    """
     gradient = details.get("gradient_norm", 0.0)
     ended = all(value for name, value in details.items() if name.endswith(".converged"))
     if gradient > GRADIENT_TOLERANCE:
         verdict = Words(
             f"The optimizer stopped with a gradient of norm {gradient:.2g}, above "
-            f"{GRADIENT_TOLERANCE}: state a stronger prior, or use "
-        ) + Cure("inference='nuts'.", "--inference nuts.")
+            f"{GRADIENT_TOLERANCE}: the density may have no maximum. State a stronger prior with "
+        ) + Cure(
+            "inference='map', or use inference='nuts'.", "--inference map, or use --inference nuts."
+        )
     elif not ended:
         verdict = STOPPED
     else:
         verdict = Words("Closed form." if not details else "Converged.")
     converged = ended and gradient <= GRADIENT_TOLERANCE
-    return Report(method, seconds, converged, verdict, details, tuple(findings))
+    return Report(method, seconds, converged, verdict, details, findings)
 
 
 def optimize(
