@@ -26,8 +26,9 @@ from bayesgen.user_program import (
     ProgramDraws,
     ProgramRows,
     infer,
-    parameter_draws,
+    prior_draws,
     simulate,
+    validate,
 )
 
 ParameterDraws = Mapping[str, Params]
@@ -204,11 +205,9 @@ class ProgramPrior(PriorModel):
 
     def draw(self, rng: np.random.Generator, n: int) -> ParameterDraws:
         """Return n draws of all parameters."""
-        return parameter_draws(self.state.program, *self._some(), rng, n)
-
-    def _some(self) -> tuple[Encoded, Labels]:
         rows = cast(ProgramRows, self.state.rows)
-        return rows.x, rows.y
+        validate(self.state.program, rows.x, rows.y)
+        return prior_draws(self.state.program, rows.x, rows.y, rng, n)
 
     def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""

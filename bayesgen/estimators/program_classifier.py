@@ -35,6 +35,7 @@ from bayesgen.user_program import (
     ProgramDraws,
     ProgramRows,
     UserProgram,
+    prior_draws,
     size_keywords,
 )
 from bayesgen.user_program import infer as infer_program
@@ -262,7 +263,7 @@ class FittedProgram(Fitted):
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
-        return diagnose.chained(self.draws.sample_prior(draws, rng, encoded, y), draws)
+        return diagnose.chained(prior_draws(self.state.program, encoded, y, rng, draws), draws)
 
     def log_priors(self, draws: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log prior density of each parameter at the draws; empty for an MLE."""

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 
@@ -14,9 +13,6 @@ R_HAT_LIMIT = 1.02
 ESS_PER_CHAIN = 50
 """Limits of convergence. Vehtari et al. (2021) recommend r_hat below 1.01 and 100 effective draws a
 chain to report quantiles; class probabilities need means, for which half of that is enough."""
-
-AT_ONCE = 256
-"""Values whose autocorrelations are computed at once: 8 chains of 500 draws take 30 MB."""
 
 BATCHES = 50
 """Batches of successive draws, whose means show how far an average over draws may be off."""
@@ -44,20 +40,21 @@ def agreement(
     Chains are split in halves, so that a single chain has an r_hat too. It is NaN for a constant
     quantity. With fewer than four draws both are NaN.
 
-    Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
+    Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021); sizes are computed by arviz.
     """
     half = draws.shape[1] // 2
     if half < 2:
         return np.full(draws.shape[2], np.nan), np.full(draws.shape[2], np.nan)
-    # ranks along the last axis take half the time
+    from arviz_stats.base import array_stats
+
+    # ranks along the last axis take half the time; arviz has no r_hat of a single chain
     every = np.moveaxis(draws, 2, 0)
     halves = np.concatenate([every[:, :, :half], every[:, :, -half:]], axis=1)
     scores = _normal_scores(halves)
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
     # distances may not vary where draws do
     r_hat = np.fmax(_r_hat(scores), _r_hat(_normal_scores(folded)))
-    sizes = [_effective(scores[i : i + AT_ONCE]) for i in range(0, len(scores), AT_ONCE)]
-    return r_hat, np.concatenate(sizes)
+    return r_hat, array_stats.ess(every, chain_axis=1, draw_axis=2, method="bulk")
 
 
 def has_converged(details: dict[str, float], chains: int) -> bool:
@@ -108,33 +105,6 @@ def _r_hat(draws: ByValue) -> Float[np.ndarray, " value"]:
     # chains that stand still, each at a value of its own, have an infinite r_hat; at one value NaN
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(between / within + 1 - 1 / draws.shape[2])
-
-
-def _effective(draws: ByValue) -> Float[np.ndarray, " value"]:
-    """Return the effective sample size by Geyer's initial monotone sequence, as arviz does.
-
-    Autocorrelations of even and odd lags are added in pairs, up to the first pair that is not
-    positive; each pair counts at most as much as the one before.
-    """
-    _, chains, n = draws.shape
-    away = draws - draws.mean(axis=2, keepdims=True)
-    power = np.abs(rfft(away, next_fast_len(2 * n, real=True), axis=2)) ** 2
-    covariance = irfft(power, axis=2)[:, :, :n].mean(axis=1) / n
-    within = covariance[:, :1] * n / (n - 1)
-    whole = covariance[:, :1]
-    if chains > 1:
-        whole = whole + draws.mean(axis=2).var(axis=1, ddof=1)[:, None]
-    # a constant has no autocorrelation, and counts as independent
-    rho = 1 - np.divide(within - covariance, whole, out=np.ones_like(covariance), where=whole > 0)
-    rho[:, 0] = 1.0
-    at, last = np.arange(len(rho)), max(0, (n - 3) // 2)
-    pairs = rho[:, 0 : 2 * last + 1 : 2] + rho[:, 1 : 2 * last + 2 : 2]
-    ends = np.append(pairs[:, :-1] <= 0, np.ones((len(rho), 1), bool), axis=1).argmax(axis=1)
-    sums = np.minimum.accumulate(pairs, axis=1).cumsum(axis=1)
-    before = np.where(ends > 0, sums[at, ends - 1], 0.0)
-    even = rho[at, 2 * ends]
-    even = np.where((ends > 0) & (pairs[at, ends] < 0), np.maximum(even, 0.0), even)
-    return chains * n / np.maximum(2 * before - 1 + even, 1 / np.log10(chains * n))
 
 
 # -- averages over draws, row by row -------------------------------------------------------------

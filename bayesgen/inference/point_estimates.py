@@ -1,15 +1,11 @@
-"""Maximum likelihood and posterior mode (MAP), in closed form or else by SVI.
+"""Maximum likelihood and posterior mode (MAP), in closed form or else by gradients.
 
-Stochastic variational inference with a point mass applies to any model: it is Adam's ascent of the
-log density. Adam's steps
-depend on the sign of a gradient rather than its size, so they approach the optimum from afar, even
-along flat ridges; a quasi-Newton method then converges to it.
+Stochastic variational inference with a point mass is an ascent of the log density. It applies to
+any model, and to programs of users: `fit_laplace` takes quasi-Newton steps.
 """
 
 import dataclasses
-import functools
 import time
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -19,14 +15,13 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.draws import Draws, point_estimate
+from bayesgen.inference.laplace import fit_laplace
 from bayesgen.inference.log_density import (
     MAP_TERMS,
     MLE_TERMS,
-    ModelLogDensity,
     arrays,
     model_log_density,
     nested,
-    total,
 )
 from bayesgen.inference.missing import (
     STOPPED,
@@ -38,22 +33,14 @@ from bayesgen.inference.missing import (
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.optimize import Flat, lbfgs
 from bayesgen.problem import Problem
-from bayesgen.typing import Params, Traceable
+from bayesgen.typing import Params
 
 Solver = Literal["auto", "svi"]
 SOLVERS = ("auto", "svi")
 ClosedForm = tuple[Params, list[Repair], OptimumReport | None]
 """Parameters of a block, repairs, and the report of Newton's method, if it ran."""
 
-STEPS = 2000
-FIRST_STEP, LAST_STEP = 0.2, 2e-6
-"""Adam's step in units of the posterior's width: it decays from a fifth of it to a millionth, so
-that the end is a point and not a cloud (a constant step of .01 was .046 off)."""
-REACH = 1.0
-"""How far the last descent may move each coordinate, in units of the posterior's width: an optimum,
-if there is one, is near, and without one a descent ends where rounding is all that is left."""
 GRADIENT_TOLERANCE = 1e-2
 """Norm of the gradient in units of the posterior's width below which the end counts as reached."""
 
@@ -66,8 +53,8 @@ class MLE:
         bias_corrected: divide sums of squares by n - 1 (class-specific variances) or n - classes
             (shared ones) instead of n. Requires solver="auto".
         solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
-            and stochastic variational inference, ended by a quasi-Newton descent, for the rest;
-            "svi" forces the last.
+            and quasi-Newton steps along gradients (variational inference with a point mass, SVI)
+            for the rest; "svi" forces the last.
         variance_floor: lower bound of a variance within a class, as a fraction of the column's
             variance; each replacement raises a warning that names the column and the class.
 
@@ -138,8 +125,8 @@ class MAP:
 
     Args:
         solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
-            and stochastic variational inference, ended by a quasi-Newton descent, for the rest;
-            "svi" forces the last.
+            and quasi-Newton steps along gradients (variational inference with a point mass, SVI)
+            for the rest; "svi" forces the last.
 
     Examples:
         >>> import bayesgen as bg
@@ -207,28 +194,38 @@ def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     if rest.blocks or method.solver == "svi":
         optimum, details["gradient_norm"] = optimize(rest, statistics, method.terms)
         found = optimum | found
-    report = _report(method.name, time.perf_counter() - start, details, findings)
+    seconds = time.perf_counter() - start
+    report = estimate_report(method.name, seconds, details, tuple(findings))
     params = {name: found[name] for name in ("class", *model.blocks)}
     return point_estimate(params, model.blocks, problem.reader, report)
 
 
-def _report(method: str, seconds: float, details: dict[str, float], findings: list) -> Report:
+def estimate_report(
+    method: str,
+    seconds: float,
+    details: dict[str, float],
+    findings: tuple[tuple[str, Repair], ...] = (),
+) -> Report:
+    """Return the report of a point estimate.
+
+    details: "gradient_norm" where gradients were used, "block.converged" where Newton's method was.
+    findings: repairs of degenerate estimates, by block.
+    """
     gradient = details.get("gradient_norm", 0.0)
     ended = all(value for name, value in details.items() if name.endswith(".converged"))
     if gradient > GRADIENT_TOLERANCE:
         verdict = Words(
             f"The optimizer stopped with a gradient of norm {gradient:.2g}, above "
-            f"{GRADIENT_TOLERANCE}: state a stronger prior, or use "
-        ) + Cure("inference='nuts'.", "--inference nuts.")
+            f"{GRADIENT_TOLERANCE}: the density may have no maximum. State a stronger prior with "
+        ) + Cure(
+            "inference='map', or use inference='nuts'.", "--inference map, or use --inference nuts."
+        )
     elif not ended:
         verdict = STOPPED
     else:
         verdict = Words("Closed form." if not details else "Converged.")
     converged = ended and gradient <= GRADIENT_TOLERANCE
-    return Report(method, seconds, converged, verdict, details, tuple(findings))
-
-
-# -- stochastic variational inference -------------------------------------------------------------
+    return Report(method, seconds, converged, verdict, details, findings)
 
 
 def optimize(
@@ -236,66 +233,18 @@ def optimize(
 ) -> tuple[dict[str, Params], float]:
     """Return parameters that maximize the sum of the named terms, and the gradient's norm there.
 
-    The optimizers work in unit-scale coordinates around the moments of the data and start at their
-    center. Parameters come as {"class": {...}, block: {...}}.
+    The search starts at the moments of the data. Parameters come as {"class": {...}, block: {...}}.
 
     Raises:
         UnsupportedOperation: the optimum is not finite.
     """
-    import jax
-    import jax.numpy as jnp
-
-    run, look = _compiled(model_log_density(model, statistics), objective)
-    with jax.enable_x64(True):
-        centres = complete_statistics(model, statistics)
-        tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
-
-        def neg_log_density(u: Flat) -> tuple[float, Flat]:
-            (height, _), slope = look(u, tree)
-            return -float(height), -np.asarray(slope)
-
-        end = lbfgs(neg_log_density, np.asarray(run(tree)), REACH)
-        (_, values), slope = jax.device_get(look(end, tree))
-        gradient = float(np.linalg.norm(slope))
-    if not np.isfinite(gradient):
+    tree = arrays(model, statistics, complete_statistics(model, statistics))
+    fit = fit_laplace(model_log_density(model, statistics), tree, objective)
+    if not np.isfinite(fit.gradient):
         raise unsupported(
             "Optimization by gradients",
             "on these rows the most likely parameters exceed the range of float64, for example a "
             "probability of 1e-300 for a level of almost no weight",
             "Use solver='auto' where it has a closed form, or state a stronger prior.",
         )
-    return nested(values, model), gradient
-
-
-@functools.lru_cache(maxsize=32)
-def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Callable, Callable]:
-    """Return the run of Adam, tree -> coordinates, and the density there with its gradient.
-
-    Coordinates of all sites are one array; the density comes with the parameters.
-    """
-    import jax
-    from jax.flatten_util import ravel_pytree
-    from numpyro.optim import Adam
-
-    def step_size(step: Traceable) -> Traceable:
-        return FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / STEPS)
-
-    @jax.jit
-    def run(tree: dict) -> Traceable:
-        start, unravel = ravel_pytree(density.centre(tree))
-
-        def neg_log_density(u: Traceable) -> tuple:
-            return -total(density.terms(tree, unravel(u)), objective), None
-
-        adam = Adam(step_size)
-
-        def step(_: Traceable, state: tuple) -> tuple:
-            return adam.eval_and_update(neg_log_density, state)[1]
-
-        return adam.get_params(jax.lax.fori_loop(0, STEPS, step, adam.init(start)))
-
-    def look(flat: Traceable, tree: dict) -> tuple:
-        u = ravel_pytree(density.centre(tree))[1](flat)
-        return total(density.terms(tree, u), objective), density.values(tree, u)
-
-    return run, jax.jit(jax.value_and_grad(look, has_aux=True))
+    return nested(fit.values, model), fit.gradient

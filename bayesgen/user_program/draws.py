@@ -15,9 +15,18 @@ from bayesgen.errors.wording import to_type
 from bayesgen.inference.components import DENSITY_FLOATS
 from bayesgen.inference.draws import Draws
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.typing import Encoded, Labels, Traceable
+from bayesgen.typing import Encoded, Labels, Params, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
-from bayesgen.user_program.program import LABEL, SINGLE, Site, UserProgram, log_prob, row_of
+from bayesgen.user_program.program import (
+    LABEL,
+    SINGLE,
+    UserProgram,
+    evaluated,
+    given,
+    is_drawn,
+    log_prob,
+    row_of,
+)
 from bayesgen.user_program.refusals import OBSERVED, wrong_simulation
 
 LANES = 4096
@@ -58,7 +67,8 @@ class ProgramDraws(Draws):
             size = min(most, 1 << (len(at) - 1).bit_length())
             filled = at[np.minimum(np.arange(size), len(at) - 1)]
             x = {name: array[filled] for name, array in encoded.items()}
-            labels, data = (part[:, : len(at)] for part in self._scores(x))
+            scores = evaluated(_scorer(self.program), self.values, x)
+            labels, data = (part[:, : len(at)] for part in scores)
             joint = np.swapaxes(data + (classes[:, None] if self.labels_alike else labels), 0, 1)
             # numpyro treats NaN as outside every support
             wrong = np.isnan(joint).any(axis=(1, 2))
@@ -66,13 +76,6 @@ class ProgramDraws(Draws):
             if wrong.any():
                 raise self._not_finite(encoded, at[wrong])
             yield at, joint
-
-    def _scores(self, x: Encoded) -> tuple[np.ndarray, np.ndarray]:
-        """Return log densities of labels and of rows given labels, each (draw, row, class)."""
-        import jax
-
-        with jax.enable_x64(True):
-            return jax.device_get(_scorer(self.program)(self.values, dict(x)))
 
     def _not_finite(self, encoded: Encoded, rows: np.ndarray) -> InvalidProgram:
         point = {site: value[0] for site, value in self.values.items()}
@@ -115,8 +118,8 @@ class ProgramDraws(Draws):
         if not len(at):
             return dict(encoded)
         x = {name: array[at] for name, array in encoded.items()}
-        given = None if own is None else own[at]
-        draw, y = self._draws_and_classes(x, len(at), rng, given)
+        labels = None if own is None else own[at]
+        draw, y = self._draws_and_classes(x, len(at), rng, labels)
         values = {site: value[draw] for site, value in self.values.items()}
         drawn = draw_missing(self.program, values, x, y, int(rng.integers(2**31)), at)
         out = {name: array.copy() for name, array in encoded.items()}
@@ -124,25 +127,22 @@ class ProgramDraws(Draws):
             out[name][at] = array
         return out
 
-    def sample_prior(
-        self, n: int, rng: np.random.Generator, x: Encoded, y: np.ndarray
-    ) -> dict[str, dict[str, np.ndarray]]:
-        """Return n draws of every parameter from its prior, (draw, ...), by owner.
-
-        Only the shapes of rows x and labels y matter.
-        """
-        values = sample_prior(
-            self.program, tuple(self.params[OWNER]), x, y, int(rng.integers(2**31)), n
-        )
-        return {"class": {"probs": class_probs(self.program, values, x)}, OWNER: values}
-
     def log_priors(self, x: Encoded, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return the log density of each parameter's prior at the draws, by site, (chain, draw).
 
         Only the shapes of rows x and labels y matter. Empty where a prior is improper.
         """
-        found = log_priors(self.program, self.values, x, y)
-        return {site: density.reshape(self.shape) for site, density in found.items()}
+        from jax import jit, vmap
+        from numpyro import distributions as dist
+
+        def density(point: Mapping, x: Mapping, y: Traceable) -> dict:
+            trace = self.program.sites(x, y, given(point))
+            if any(isinstance(trace[name]["fn"], dist.ImproperUniform) for name in point):
+                return {}
+            return {name: log_prob(trace[name]).sum() for name in point}
+
+        found = evaluated(jit(vmap(density, in_axes=(0, None, None))), self.values, dict(x), y)
+        return {site: value.reshape(self.shape) for site, value in found.items()}
 
     def require_loo(self) -> None:
         """Raise for a point estimate, which has no draws to reweight."""
@@ -174,20 +174,15 @@ def site_densities(
     program: UserProgram, point: Mapping[str, np.ndarray], x: Encoded, y: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the log density of each observed site, to name the one at fault."""
-    import jax
+    from jax import jit
 
-    with jax.enable_x64(True):
-        return jax.device_get(jax.jit(program.densities)(dict(point), dict(x), y))
+    return evaluated(jit(program.densities), dict(point), dict(x), y)
 
 
 def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encoded) -> np.ndarray:
     """Return P(y = k given theta) by site "y" of the first row, shape (draw, class)."""
-    import jax
-
-    with jax.enable_x64(True):
-        one = {name: array[:1] for name, array in x.items()}
-        labels = jax.device_get(_scorer(program, labels_only=True)(dict(values), one)[0])
-    probs = np.exp(labels[:, 0])
+    first = {name: array[:1] for name, array in x.items()}
+    probs = np.exp(evaluated(_scorer(program), dict(values), first)[0][:, 0])
     return probs / probs.sum(axis=1, keepdims=True)
 
 
@@ -221,7 +216,7 @@ def with_nan(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
 
 
 @functools.lru_cache(maxsize=32)
-def _scorer(program: UserProgram, *, labels_only: bool = False) -> Callable:
+def _scorer(program: UserProgram) -> Callable:
     """Return the compiled (values, x) -> log densities of labels and rows, (draw, row, class)."""
     import jax
     import jax.numpy as jnp
@@ -230,19 +225,17 @@ def _scorer(program: UserProgram, *, labels_only: bool = False) -> Callable:
         n_rows = len(next(iter(x.values())))
         codes = jnp.arange(program.n_classes)[:, None] * jnp.ones(n_rows, int)
 
-        def one(point: Mapping) -> tuple[Traceable, ...]:
-            found = jax.vmap(lambda y: program.scores(point, x, y)[: 1 if labels_only else 2])(
-                codes
-            )
-            return tuple(part.T for part in found)
+        def by_class(point: Mapping) -> tuple[Traceable, ...]:
+            densities = jax.vmap(lambda y: program.scores(point, x, y)[:2])(codes)
+            return tuple(part.T for part in densities)
 
         at_once = max(1, LANES // (n_rows * program.n_classes))
-        return jax.lax.map(one, values, batch_size=at_once)
+        return jax.lax.map(by_class, values, batch_size=at_once)
 
     return jax.jit(score)
 
 
-# -- rows simulated by a program, draws and densities of its priors --------------------------------
+# -- rows simulated by a program, and draws from its priors ----------------------------------------
 
 
 def simulate(
@@ -273,50 +266,30 @@ def simulate(
     return rows, y
 
 
-def sample_prior(
-    program: UserProgram, names: tuple[str, ...], x: Mapping, y: np.ndarray, seed: int, n: int
-) -> dict[str, np.ndarray]:
-    """Return n draws of the parameters `names` from their priors, by site.
+def prior_draws(
+    program: UserProgram, x: Encoded, y: np.ndarray, rng: np.random.Generator, n: int
+) -> dict[str, Params]:
+    """Return n draws of every parameter from its prior, (draw, ...), by owner.
 
     Only the shapes of rows x and labels y matter.
     """
     import jax
 
     with jax.enable_x64(True):
-        keys = jax.random.split(jax.random.key(seed), n)
-        return jax.device_get(_prior(program, names)(keys, dict(x), y))
-
-
-def log_priors(
-    program: UserProgram, values: Mapping[str, np.ndarray], x: Mapping, y: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the log density of each parameter's prior at values (draw, ...), by site, (draw,).
-
-    Only the shapes of rows x and labels y matter. Empty where a prior is improper.
-    """
-    import jax
-    from numpyro import distributions as dist
-
-    def one(point: Mapping, x: Mapping, y: Traceable) -> dict:
-        trace = program.sites(x, y, lambda site: point.get(site["name"]))
-        if any(isinstance(trace[name]["fn"], dist.ImproperUniform) for name in point):
-            return {}
-        return {name: log_prob(trace[name]).sum() for name in point}
-
-    with jax.enable_x64(True):
-        each = jax.vmap(one, in_axes=(0, None, None))
-        return jax.device_get(jax.jit(each)(dict(values), dict(x), y))
+        keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), n)
+    values = evaluated(_prior(program), keys, dict(x), y)
+    return {"class": {"probs": class_probs(program, values, x)}, OWNER: values}
 
 
 @functools.lru_cache(maxsize=32)
-def _prior(program: UserProgram, names: tuple[str, ...]) -> Callable:
+def _prior(program: UserProgram) -> Callable:
     import jax
 
-    def one(key: Traceable, x: Mapping, y: Traceable) -> dict:
-        trace = program.run(x, y, key=key, value_of=_none)[0]
-        return {name: trace[name]["value"] for name in names}
+    def draw(key: Traceable, x: Mapping, y: Traceable) -> dict:
+        trace = program.run(x, y, key=key, value_of=given({}))[0]
+        return {name: site["value"] for name, site in trace.items() if is_drawn(site)}
 
-    return jax.jit(jax.vmap(one, in_axes=(0, None, None)))
+    return jax.jit(jax.vmap(draw, in_axes=(0, None, None)))
 
 
 @functools.lru_cache(maxsize=32)
@@ -324,16 +297,12 @@ def _simulator(program: UserProgram, sizes: tuple[tuple[str, int], ...]) -> Call
     import jax
 
     def one(values: Mapping, key: Traceable) -> tuple[dict, Traceable]:
-        options = {"key": key, "value_of": lambda site: values.get(site["name"])}
+        options = {"key": key, "value_of": given(values)}
         _, returned = program.run(None, None, **options, n_rows=1, **dict(sizes))
         rows, y = row_of(program, returned, wrong_simulation)
         return rows, y[0]
 
     return jax.jit(jax.vmap(one))
-
-
-def _none(site: Site) -> None:
-    """Return no value, so that a site keeps its own."""
 
 
 def size_keywords(program: UserProgram, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from bayesgen.user_program.program import (
     LABEL,
     Site,
     UserProgram,
+    given,
     in_rows,
     is_observed,
     row_of,
@@ -37,7 +38,7 @@ def require_masks(
     found: list[bool] = []
 
     def run(point: Mapping, x: Mapping, y: Traceable) -> None:
-        trace = program.sites(x, y, lambda site: point.get(site["name"]))
+        trace = program.sites(x, y, given(point))
         found.extend(_mask_of(site) is not None for site in trace.values())
 
     with jax.enable_x64(True):

@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 
-from bayesgen.errors import InvalidProgram, UnsupportedOperation, Words
+from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.arguments import not_an_instance
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.laplace import LaplaceFit, fit_laplace
-from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
+from bayesgen.inference.log_density import NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
-from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE, MAP, MLE
+from bayesgen.inference.point_estimates import MAP, MLE, estimate_report
 from bayesgen.inference.report import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
@@ -20,14 +20,12 @@ from bayesgen.user_program.draws import (
     ProgramDraws,
     class_probs,
     not_finite,
-    sample_prior,
     site_densities,
 )
 from bayesgen.user_program.program import OTHER, Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
 BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
-TERMS: dict[type, tuple[str, ...]] = {NUTS: NUTS_TERMS, MAP: MAP_TERMS, MLE: MLE_TERMS}
 SHARE = 8
 """Rows are padded by at most this share, so that tables of similar sizes share compiled code."""
 
@@ -57,7 +55,9 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
     facts = validate(program, rows.x, rows.y)
     density, tree = ProgramLogDensity(program, facts.shapes), _tree(facts, rows)
     began = time.perf_counter()
-    fit = fit_laplace(density, tree, TERMS[type(method)])
+    fit = fit_laplace(
+        density, tree, NUTS_TERMS if isinstance(method, NUTS) else method.terms, facts.start
+    )
     if np.isinf(fit.gradient):
         raise _not_finite(program, fit, rows)
     tree |= {"centre": fit.centre, "width": fit.width}
@@ -65,23 +65,9 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
         values, stats, report = method.sample(density, tree, seed)
     else:
         values, stats = {site: v[None, None] for site, v in fit.values.items()}, {}
-        report = _report(type(method).__name__.lower(), time.perf_counter() - began, fit)
+        details = {"gradient_norm": fit.gradient, "evaluations": float(fit.evaluations)}
+        report = estimate_report(method.name, time.perf_counter() - began, details)
     return _draws(program, facts, rows, values, stats, report)
-
-
-def parameter_draws(
-    program: UserProgram, x: Arrays, y: Labels, rng: np.random.Generator, n: int
-) -> dict[str, dict[str, np.ndarray]]:
-    """Return n draws of every parameter from its prior, (draw, ...), by owner.
-
-    Only the shapes of rows x and labels y matter.
-
-    Raises:
-        InvalidProgram: the program violates the required form.
-    """
-    names = tuple(name for name, _ in validate(program, x, y).shapes)
-    values = sample_prior(program, names, x, y, int(rng.integers(2**31)), n)
-    return {"class": {"probs": class_probs(program, values, x)}, OWNER: values}
 
 
 def choose_method(inference: object) -> NUTS | MAP | MLE:
@@ -118,7 +104,7 @@ def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
         "x": {name: array[filled] for name, array in rows.x.items()},
         "y": rows.y[filled],
         "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
-        "centre": facts.start,
+        "centre": {name: np.zeros(shape) for name, shape in facts.shapes},
         "width": {name: np.ones(shape) for name, shape in facts.shapes},
     }
 
@@ -147,19 +133,6 @@ def _draws(
         program=program,
         labels_alike=facts.labels_alike,
     )
-
-
-def _report(method: str, seconds: float, fit: LaplaceFit) -> Report:
-    details = {"gradient_norm": fit.gradient, "evaluations": float(fit.evaluations)}
-    converged = fit.gradient <= GRADIENT_TOLERANCE
-    verdict = (
-        "Converged."
-        if converged
-        else f"The optimizer stopped with a gradient of norm {fit.gradient:.2g}, above "
-        f"{GRADIENT_TOLERANCE}: the density may have no maximum. State stronger priors and use "
-        "inference='map', or use inference='nuts'."
-    )
-    return Report(method, seconds, converged, Words(verdict), details)
 
 
 def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> InvalidProgram:

@@ -95,14 +95,14 @@ class UserProgram:
 
         Those within the plate of rows have the shape (row,), others are one number.
         """
-        trace = self.sites(x, y, lambda site: values.get(site["name"]))
+        trace = self.sites(x, y, given(values))
         return {name: reduced(site) for name, site in trace.items() if is_observed(site)}
 
     def scores(
         self, values: Mapping, x: Mapping, y: Traceable
     ) -> tuple[Traceable, Traceable, Traceable]:
         """Return log densities of labels (row,), of rows given labels (row,), and of the rest."""
-        return split(self.sites(x, y, lambda site: values.get(site["name"])))
+        return split(self.sites(x, y, given(values)))
 
     def key(self) -> Hashable:
         """Return a key of the traced program."""
@@ -115,6 +115,19 @@ class UserProgram:
     def __eq__(self, other: object) -> bool:
         """Compare by key."""
         return isinstance(other, UserProgram) and self.key() == other.key()
+
+
+def given(values: Mapping[str, Traceable]) -> ValueOf:
+    """Return the values of sites by name; other sites keep their own."""
+    return lambda site: values.get(site["name"])
+
+
+def evaluated(function: Callable, *arguments: object) -> Any:
+    """Return what a function of JAX returns in float64, in NumPy's arrays."""
+    import jax
+
+    with jax.enable_x64(True):
+        return jax.device_get(function(*arguments))
 
 
 def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:

@@ -123,10 +123,10 @@ def test_bias_correction_is_no_optimum():
 
 
 def test_compiled_once_for_one_structure():
-    from bayesgen.inference import point_estimates
+    from bayesgen.inference import laplace
 
-    point_estimates._compiled.cache_clear()
+    laplace._compiled.cache_clear()
     names = ["Normal"]
     for vague in (False, True):
         MAP(solver="svi").infer(blocks_of(False, names, vague), seed=0)
-    assert point_estimates._compiled.cache_info().misses == 1
+    assert laplace._compiled.cache_info().misses == 1
