@@ -11,6 +11,7 @@ from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.likelihoods.protocols import Vectorised
 from bayesgen.table import SparseTable, few_by_content
 from bayesgen.typing import Encoded, Labels
 
@@ -37,7 +38,7 @@ def scored(
         rows: those of the fit.
         unseen: the argument of the classifier.
     """
-    closed = all(likelihood.vectorised for likelihood in state.likelihoods.values())
+    closed = all(isinstance(likelihood, Vectorised) for likelihood in state.likelihoods.values())
     if posterior.report.method != "exact" or not closed or isinstance(rows.table, SparseTable):
         return None
     n = len(rows.codes)

@@ -1,12 +1,12 @@
 """Exact leave-one-out prediction by subtracting the statistics of each row.
 
 Prior guesses that depend on the data are recomputed without the row, so the results equal those of
-refitting once per row. Families whose formulas allow a leading axis of rows (`vectorised`) score
+refitting once per row. Families whose formulas allow a leading axis of rows (`Vectorised`) score
 many rows at once; the others score row by row, equal rows once.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,6 +15,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.missing import LeftOut, expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.likelihoods.protocols import LeaveOneOut, Vectorised
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block, Joint, Labels, Weights
@@ -84,12 +85,12 @@ def leave_one_out(
     if uninformative.all():
         return np.zeros((len(judged), rows.n_classes))
     some = rows.at(judged)
-    own = full.leave_one_out(statistics, some.x, some.y, some.weight, some.away)
-    if own is not None:
+    if isinstance(full, LeaveOneOut):
+        own = full.leave_one_out(statistics, some.x, some.y, some.weight, some.away)
         again = np.isnan(own).any(axis=1) | np.isin(judged, _indispensable(rows))
         own[again] = one_by_one(likelihood, statistics, rows, judged[again])
         return own
-    if not likelihood.vectorised or issparse(rows.x):
+    if not isinstance(likelihood, Vectorised) or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, judged)
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
@@ -200,7 +201,7 @@ def _batch(
     rows: Rows,
     some: np.ndarray,
 ) -> Joint:
-    """Return what `leave_one_out` returns for some rows of a `vectorised` family, all at once.
+    """Return what `leave_one_out` returns for some rows of a `Vectorised` family, all at once.
 
     full, uninformative: the likelihood completed from all rows, and its uninformative positions.
     """
@@ -221,7 +222,7 @@ def _batch(
     if uninformative.any():
         kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
         prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
-    return prior.log_predictive_updated(rest, x)
+    return cast(Vectorised, prior).log_predictive_updated(rest, x)
 
 
 def one_by_one(
@@ -252,5 +253,5 @@ def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -
         return np.zeros(n_classes)
     # where a joint block has missing values: the closed form of expected statistics
     filled = expected_statistics(problem.model, problem.statistics)[0]
-    posterior = problem.model.posterior(filled).blocks[""]
+    posterior = problem.model.posterior(filled).closed_forms[""]
     return posterior.log_predictive(problem.reader.read({"": x})[""])[0]

@@ -9,6 +9,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +19,12 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.likelihoods.protocols import (
+    CellDistribution,
+    Vectorised,
+    require_conjugate,
+    require_mode,
+)
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Joint, Labels, Params, Weights
 
@@ -169,7 +176,8 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
+        posterior = require_conjugate(data.likelihood).posterior(data.filled(params))
+        before, params = params, require_mode(posterior).mode()
         previous, change = change, data.change(before, params)
         step += 1
         if change == 0:
@@ -202,10 +210,11 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
     out = {}
     for name, likelihood in model.blocks.items():
         incomplete = missing_cells(likelihood, statistics.blocks[name])
-        posterior = likelihood.posterior
-        out[name] = (
-            posterior(statistics.blocks[name]).mode() if incomplete is None else incomplete.center
-        )
+        if incomplete is None:
+            posterior = require_conjugate(likelihood).posterior(statistics.blocks[name])
+            out[name] = require_mode(posterior).mode()
+        else:
+            out[name] = incomplete.center
     return out
 
 
@@ -295,7 +304,8 @@ class LeftOut:
         """
         x, y = self.x[self.judged], self.y[self.judged]
         params = self.data.center
-        score = self.data.likelihood.posterior(self.data.filled(params)).log_predictive
+        prior = require_conjugate(self.data.likelihood)
+        score = prior.posterior(self.data.filled(params)).log_predictive
         center = np.where(np.isnan(x), np.nan, params["mean"][y])
         distance = (score(center) - score(x))[np.arange(len(y)), y]
         out = np.zeros(len(y), dtype=int)
@@ -337,8 +347,10 @@ def scored_without(
         params: at which missing cells are expected.
     """
     cells = np.nan_to_num(x)
-    if len(prior.components) > 1 and np.isnan(x).any():
-        given = prior.components[0].conditional_given(params, x, y)
-        cells = cells if given is None else np.where(np.isnan(x), given[0], x)
+    family = prior.components[0]
+    mixed = len(prior.components) > 1 and np.isnan(x).any()
+    if mixed and isinstance(family, CellDistribution):
+        location, _, _ = family.conditional_given(params, x, y)
+        cells = np.where(np.isnan(x), location, x)
     removed = prior.statistics_per_row(cells, away)
-    return prior.log_predictive_updated(filled.without_each(removed, y), x)
+    return cast(Vectorised, prior).log_predictive_updated(filled.without_each(removed, y), x)

@@ -51,6 +51,7 @@ from bayesgen.inference.unlabelled_rows import (
 )
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.protocols import Vectorised, require_conjugate
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
@@ -252,11 +253,12 @@ def _block_left_out(
     center: parameters at which missing cells are expected; None for the mode.
     """
     out = np.empty((len(rows.y), rows.n_classes))
-    if not prior.vectorised or issparse(rows.x):
+    if not isinstance(prior, Vectorised) or issparse(rows.x):
+        closed = require_conjugate(prior)
         for i in range(len(rows.y)):
             row = rows.at(slice(i, i + 1))
             others = _filled(prior, statistics - row.lost(prior), center)
-            out[i] = prior.posterior(others).log_predictive(row.x)[0]
+            out[i] = closed.posterior(others).log_predictive(row.x)[0]
         return out
     filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
     width = sum(np.size(getattr(filled, name)) for name in filled.axes)

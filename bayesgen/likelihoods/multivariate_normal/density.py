@@ -252,13 +252,6 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
     centred: ClassVar[bool] = True
     location_params: ClassVar = ("mean",)
 
-    def covariances(self, params: Params) -> Params:
-        """Return "mean" (..., class, feature) and "cholesky" (..., class or 1, feature, feature).
-
-        cholesky: factors of the covariances; parameters that have them are returned as they are.
-        """
-        return params
-
     def statistics(
         self,
         x: Block,
@@ -286,7 +279,6 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
 
     def natural(self, params: Params) -> Traceable:
         """Return the weights of x_i x_j, x and 1 in the log density, (..., class, natural)."""
-        params = self.covariances(params)
         mean, factor = params["mean"], params["cholesky"]
         xp = mean.__array_namespace__()
         inverse = xp.linalg.inv(factor)
@@ -303,7 +295,6 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
 
         Few draws are scored by whitened residuals, which keep every digit; many by one GEMM.
         """
-        params = self.covariances(params)
         mean, factor = params["mean"], params["cholesky"]
 
         def by_residuals(x: Block) -> np.ndarray:
@@ -342,24 +333,23 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
 
     def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
         """Return log p(rows given params): complete rows by one dot product, others by cell."""
-        params = self.covariances(params)
         return super().log_likelihood(params, statistics) + cells_log_likelihood(params, statistics)
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given one draw of the parameters."""
-        factor = self.covariances(params)["cholesky"]
+        factor = params["cholesky"]
         return filled(x, own, rng, mean=params["mean"], matrices=factor @ factor.mT)
 
     def conditional_given(
         self, params: Params, x: Block, own: Labels
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the normal of each missing cell given the observed ones and the class."""
-        factor = self.covariances(params)["cholesky"]
+        factor = params["cholesky"]
         return conditional(x, own, mean=params["mean"], matrices=factor @ factor.mT)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
-        return params["mean"][y] + noise(self.covariances(params)["cholesky"], y, rng)
+        return params["mean"][y] + noise(params["cholesky"], y, rng)
 
 
 def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> Traceable:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import not_diagonal, reference_needs_rows
-from bayesgen.errors.operations import incomplete_rows, no_closed_form, unsupported
+from bayesgen.errors.operations import incomplete_rows, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Guess,
@@ -25,6 +25,7 @@ from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNorm
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.protocols import require_conjugate, require_evidence
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.likelihoods.spherical_normal import SphericalNormal
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable
@@ -110,7 +111,6 @@ class MultivariateNormal(density.NormalDensity):
     concentration: float | int = 1.0
     correlation: float | Literal["learn"] = 0.0
 
-    vectorised: ClassVar[bool] = True
     distribution_words: ClassVar[str] = "multivariate normal"
     hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0),
@@ -156,6 +156,11 @@ class MultivariateNormal(density.NormalDensity):
     def conjugate(self) -> bool:
         """Whether a closed form exists: not under the LKJ prior."""
         return self.prior != "lkj"
+
+    @property
+    def improper(self) -> bool:
+        """Whether the prior is improper: a reference prior before any rows."""
+        return self.prior == "reference" and bool((np.asarray(self.mean_rows) <= 0).any())
 
     @property
     def shared(self) -> bool:
@@ -207,8 +212,7 @@ class MultivariateNormal(density.NormalDensity):
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
-        if not self.conjugate:
-            raise no_closed_form(self.title)
+        require_conjugate(self)
         if statistics.has_missing:
             raise incomplete_rows(FAMILY)
         n, delta = statistics.count, statistics.mean - self.mean
@@ -241,7 +245,7 @@ class MultivariateNormal(density.NormalDensity):
 
     def log_evidence(self, statistics: MultivariateNormalStatistics) -> Evidence:
         """Return log p(rows given classes) in closed form."""
-        self.require_evidence()
+        require_evidence(self)
         after, n = self.posterior(statistics), statistics.count
         p = self.mean.shape[-1]
         log = namespace(after.mean_rows).log
@@ -288,6 +292,10 @@ class MultivariateNormal(density.NormalDensity):
         out = spherical_t(squares, p, self.covariance_rows, 1.0)
         return out - log_det / 2 - p / 2 * np.log(stretch)
 
+    def log_predictive_updated(self, statistics: MultivariateNormalStatistics, x: Block) -> Joint:
+        """Return the same after updating by statistics with the same leading axis, one per row."""
+        return self.posterior(statistics).log_predictive_paired(x)
+
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature]).
 
@@ -312,7 +320,7 @@ class MultivariateNormal(density.NormalDensity):
 
     def mode(self) -> Params:
         """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
-        self.require_closed_form()
+        require_conjugate(self)
         means = len(self.mean) if self.shared else 1
         share = self.covariance_rows / (self.degrees + means)
         return {
