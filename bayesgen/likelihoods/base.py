@@ -524,7 +524,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     ) -> list[Marginals]:
         """Return draws of parameters as a reader knows them, entry by entry.
 
-        Factors of covariances become variances and covariances, those of correlations correlations.
+        Factors of covariances become variances and covariances.
 
         Args:
             params: draws of every parameter, each of shape (*draws, *param_axes).
@@ -534,8 +534,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         labels, marginals = self.axis_labels(columns, levels), []
         for name, draws in params.items():
             axes, support = self.param_axes[name], self.supports.get(name)
-            if isinstance(support, str) and support in description.FACTORS:
-                marginals += description.pair_marginals(support, draws, axes, columns)
+            if support == "covariance factor":
+                marginals += description.covariance_marginals(draws, axes, columns)
                 continue
             words = self.param_words.get(name, name)
             marginals.append(description.marginals(words, draws, axes, labels))

@@ -24,7 +24,6 @@ from bayesgen.likelihoods.kernels.sums import Squares
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
-    lkj_and_wishart,
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
 from bayesgen.likelihoods.protocols import Conjugate
@@ -136,7 +135,7 @@ class KernelDiscriminant(Conjugate[Rows]):
     centred: ClassVar[bool] = True
     location_params: ClassVar = ("mean", "class_mean", "x")
     axes: ClassVar = {
-        **lkj_and_wishart.PRIOR_AXES,
+        **MultivariateNormal.axes,
         "covariance": ("feature", "feature"),
         "class_mean": ("class", "feature"),
         "x": ("entry", "feature"),
@@ -189,7 +188,7 @@ class KernelDiscriminant(Conjugate[Rows]):
     @property
     def base(self) -> MultivariateNormal:
         """The multivariate normal of each class, whose predictive is the Student t."""
-        arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
+        arrays = {name: getattr(self, name) for name in MultivariateNormal.axes}
         return MultivariateNormal().with_arrays(arrays)
 
     def _spaced(self) -> np.ndarray:
