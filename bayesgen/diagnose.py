@@ -19,6 +19,7 @@ from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
 from bayesgen.inference.draws import as_draws, chained, flat
 from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.protocols import require_conjugate
 from bayesgen.model import Model
 from bayesgen.program import log_priors as log_priors_of
 from bayesgen.program import sample_prior
@@ -128,7 +129,10 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
     for name, part in model.blocks.items():
         if part.improper:
             continue
-        out[name] = part.draw(rng, n) if part.conjugate else sample_prior(part, name, rng, n)
+        if part.conjugate:
+            out[name] = require_conjugate(part).draw(rng, n)
+        else:
+            out[name] = sample_prior(part, name, rng, n)
     return chained(out, n)
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.protocols import Conjugate, require_conjugate, require_evidence
 from bayesgen.schema import PowerTransforms
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
@@ -106,19 +107,29 @@ class Model:
     classes: ClassPrior
     blocks: dict[str, Likelihood]
 
+    @property
+    def closed_forms(self) -> dict[str, Conjugate]:
+        """The blocks, each of which must have a closed form."""
+        return {name: require_conjugate(part) for name, part in self.blocks.items()}
+
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""
-        blocks = {n: part.posterior(statistics.blocks[n]) for n, part in self.blocks.items()}
+        blocks: dict[str, Likelihood] = {}
+        for name, part in self.closed_forms.items():
+            blocks[name] = part.posterior(statistics.blocks[name])
         return Model(self.classes.posterior(statistics.count), blocks)
 
     def require_evidence(self) -> None:
         """Raise `NoAttribute` if a block has none."""
         for part in self.blocks.values():
-            part.require_evidence()
+            require_evidence(part)
 
     def log_evidence(self, statistics: ModelStatistics) -> float:
         """Return log p(rows and labels), parameters integrated out."""
-        blocks = (part.log_evidence(statistics.blocks[n]) for n, part in self.blocks.items())
+        blocks = (
+            require_evidence(part).log_evidence(statistics.blocks[n])
+            for n, part in self.blocks.items()
+        )
         return float(self.classes.log_evidence(statistics.count) + sum(blocks))
 
     def only(self, names: Mapping[str, object] | set[str] | list[str]) -> "Model":

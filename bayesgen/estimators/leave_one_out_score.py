@@ -10,6 +10,7 @@ from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.leave_one_out import LabelledRows, indispensable
+from bayesgen.likelihoods.protocols import Vectorised
 from bayesgen.table import SparseTable, few_by_content
 
 FEW = 20_000
@@ -32,7 +33,7 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
         unseen: the argument of the classifier.
     """
     state = fitted.state
-    closed = all(likelihood.vectorised for likelihood in state.likelihoods.values())
+    closed = all(isinstance(likelihood, Vectorised) for likelihood in state.likelihoods.values())
     if fitted.posterior.report.method != "exact" or not closed:
         return None
     if isinstance(rows.table, SparseTable):

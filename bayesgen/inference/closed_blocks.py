@@ -51,7 +51,7 @@ def chains_of_draws(
 ) -> dict[str, Params]:
     """Return independent draws of all parameters, by owner, each (chain, draw, ...)."""
     size = shape[0] * shape[1]
-    drawn = {name: part.draw(rng, size) for name, part in posterior.blocks.items()}
+    drawn = {name: part.draw(rng, size) for name, part in posterior.closed_forms.items()}
     return {
         owner: {name: value.reshape(*shape, *value.shape[1:]) for name, value in values.items()}
         for owner, values in {"class": posterior.classes.draw(rng, size), **drawn}.items()

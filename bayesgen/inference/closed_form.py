@@ -30,6 +30,7 @@ from bayesgen.inference.scores import (
 )
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities, row_chunks
+from bayesgen.likelihoods.protocols import CellDistribution, require_predictive_imputation
 from bayesgen.model import Model
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
@@ -79,7 +80,7 @@ class ClosedForm(Components):
     @functools.cached_property
     def predictives(self) -> dict[str, Callable]:
         """The log predictive of each block: x -> log density, shape (row, class)."""
-        return {name: part.predictive() for name, part in self.model.blocks.items()}
+        return {name: part.predictive() for name, part in self.model.closed_forms.items()}
 
     def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
         """Return the rows for which every block's predictive integrates over missing values."""
@@ -87,7 +88,7 @@ class ClosedForm(Components):
         inexact = [name for name, part in self.model.blocks.items() if part.caveat]
         rows = self.reader.read(encoded) if inexact else {}
         for name in inexact:
-            out &= self.model.blocks[name].is_marginal(rows[name])
+            out &= self.model.closed_forms[name].is_marginal(rows[name])
         return out
 
     @property
@@ -165,13 +166,19 @@ class ClosedForm(Components):
             probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
             own = picked(probs, rng.random((n_rows, 1)))
         rows = self.reader.read(encoded)
-        parts = {name: family.fill(rows[name], own, rng) for name, family in self.families.items()}
+        parts = {
+            name: require_predictive_imputation(family).fill(rows[name], own, rng)
+            for name, family in self.families.items()
+        }
         return restored(self.reader, encoded, parts)
 
     def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return the distribution of missing cells, parameters integrated out."""
         rows = self.reader.read(encoded)[block]
-        return restored_cells(self.reader, block, self.families[block].conditional(rows, own))
+        family = self.families[block]
+        if not isinstance(family, CellDistribution):
+            return None
+        return restored_cells(self.reader, block, family.conditional(rows, own))
 
     def with_draws(self, n: int) -> "ClosedForm":
         """Return the same with at most n draws, which are kept for other calls."""
@@ -197,7 +204,7 @@ class ClosedForm(Components):
         rng = np.random.default_rng(self.seed)
         strata = (np.arange(self.draws) + rng.random(self.draws)) / self.draws
         classes = self.model.classes.log_density_draws_given_row(rng, self.draws)
-        blocks = self.model.blocks.items()
+        blocks = self.model.closed_forms.items()
         return (
             strata,
             classes,
@@ -211,7 +218,7 @@ class ClosedForm(Components):
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n independent draws of all parameters."""
-        parts = {name: part.draw(rng, n) for name, part in self.model.blocks.items()}
+        parts = {name: part.draw(rng, n) for name, part in self.model.closed_forms.items()}
         return {"class": self.model.classes.draw(rng, n), **parts}
 
     def log_joint_draws(

@@ -31,6 +31,7 @@ from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import add_weighed, class_probabilities
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities, by_missing_pattern, is_missing, row_chunks
+from bayesgen.likelihoods.protocols import CellDistribution, require_imputation
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
@@ -261,7 +262,9 @@ class Draws(Components):
                 if not is_missing(parts[name][at]).any():
                     continue
                 params = {k: flat(v)[draw[at[0]]] for k, v in self.params.get(name, {}).items()}
-                parts[name][at] = family.fill_given(params, rows[name][at], own[at], rng)
+                parts[name][at] = require_imputation(family).fill_given(
+                    params, rows[name][at], own[at], rng
+                )
         return restored(self.reader, encoded, parts)
 
     def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
@@ -269,9 +272,11 @@ class Draws(Components):
         params = (self.point_params() or {}).get(block)
         if params is None:
             return None
-        rows = self.reader.read(encoded)[block]
-        found = self.blocks[block].conditional_given(params, rows, own)
-        return restored_cells(self.reader, block, found)
+        family, rows = self.blocks[block], self.reader.read(encoded)[block]
+        if not isinstance(family, CellDistribution):
+            return None
+        cells = family.conditional_given(params, rows, own)
+        return restored_cells(self.reader, block, cells)
 
     def _draws_and_classes(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None

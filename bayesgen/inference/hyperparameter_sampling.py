@@ -18,6 +18,7 @@ from bayesgen.inference.log_density import Structure
 from bayesgen.inference.missing import missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.likelihoods.protocols import require_conjugate, require_evidence
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
@@ -105,7 +106,9 @@ class StrengthsTarget:
             block = tree["blocks"][name]
             own = {setting: values[f"{name}.{setting}"] for setting in block["ends"]}
             family = under(template.with_arrays(block["prior"]), block["slopes"], own)
-            evidence += family.log_evidence(statistics.with_arrays(block["statistics"]))
+            evidence += require_evidence(family).log_evidence(
+                statistics.with_arrays(block["statistics"])
+            )
         slopes = (jax.nn.log_sigmoid(v) + jax.nn.log_sigmoid(-v) for v in u.values())
         nothing = jnp.zeros(())
         return {"prior": nothing, "rows": evidence, "jacobian": sum(slopes), "measure": nothing}
@@ -156,12 +159,12 @@ def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.n
         rows = statistics.blocks[name]
         drawn = {s: values[f"{name}.{s}"].ravel() for s in _ends(part)}
         if not drawn:
-            parts[name] = part.posterior(rows)
+            parts[name] = require_conjugate(part).posterior(rows)
             continue
         size = len(next(iter(drawn.values())))
         picked = np.linspace(0, size - 1, min(size, MEMBERS)).round().astype(int)
         each = [given(part.components, {s: v[i] for s, v in drawn.items()}) for i in picked]
-        members = tuple(member.posterior(rows) for member in each)
+        members = tuple(require_conjugate(member).posterior(rows) for member in each)
         parts[name] = HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
     return Model(model.classes.posterior(statistics.count), parts)
 

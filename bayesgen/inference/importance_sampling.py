@@ -14,6 +14,7 @@ from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.protocols import require_conjugate, require_program
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -65,8 +66,9 @@ class ImportanceSampling:
             gaps = missing_cells(part, statistics.blocks[name])
             if gaps is None:
                 # kernels at rows are kept by the posterior, and not by the prior
-                families[name] = part.posterior(statistics.blocks[name])
-                params[name] = families[name].draw(rng, n)
+                posterior = require_conjugate(part).posterior(statistics.blocks[name])
+                families[name] = posterior
+                params[name] = posterior.draw(rng, n)
                 continue
             found = importance_sample(gaps, rng, n)
             if found is None:
@@ -98,9 +100,10 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    centre, _, _ = em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
+    start = require_program(data.likelihood).initial_params(data.statistics)
+    centre, _, _ = em(data, start, EM_STEPS)
     size = max(n, LEAST_DRAWS)
-    proposal = data.likelihood.posterior(data.filled(centre))
+    proposal = require_conjugate(data.likelihood).posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
     log_weights, found = data.log_importance(centre), []
     for some in (slice(0, PILOT), *_others(draws, size)):

@@ -5,9 +5,9 @@ data are completed again without it, so that scores equal those of a refit for e
 of block has its own way:
 
 * closed forms subtract, many rows at once where formulas allow a leading axis of rows
-  (`vectorised`), the others row by row, equal rows once;
+  (`Vectorised`), the others row by row, equal rows once;
 * kernels, whose statistics are rows, take the terms of a row out of their sums
-  (`Likelihood.leave_one_out`);
+  (`LeaveOneOut`);
 * where missing cells rule out the closed form, rows are dealt to folds, and the expected cells of
   the other rows are found without the fold (`Block._by_folds`).
 
@@ -17,7 +17,7 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Int
@@ -30,6 +30,12 @@ from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.likelihoods.protocols import (
+    CellDistribution,
+    LeaveOneOut,
+    Vectorised,
+    require_conjugate,
+)
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block as Rows
@@ -151,10 +157,11 @@ class Block:
         if self.constant.all():
             return np.zeros((len(judged), self.n_classes))
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
-        out = self.full.leave_one_out(self.statistics, self.x[judged], y, weight, away)
-        if out is None:
-            if not self.likelihood.vectorised or issparse(self.x):
-                return self.one_by_one(judged)
+        if isinstance(self.full, LeaveOneOut):
+            out = self.full.leave_one_out(self.statistics, self.x[judged], y, weight, away)
+        elif not isinstance(self.likelihood, Vectorised) or issparse(self.x):
+            return self.one_by_one(judged)
+        else:
             if getattr(self.statistics, "has_missing", False):
                 block = self._zero_filled()
                 informative = block._informative(block.statistics)
@@ -210,7 +217,7 @@ class Block:
         return getattr(self.statistics, "n_levels", ())
 
     def _subtracted(self, where: Positions) -> Joint:
-        """Return the scores of some rows of a `vectorised` family, all at once.
+        """Return the scores of some rows of a `Vectorised` family, all at once.
 
         NaN: without the row another column is constant, which its guess needs.
         """
@@ -228,7 +235,7 @@ class Block:
                 out[alike] = self._subtracted(where[alike])
             return out
         prior, others = self._informative(prior), self._informative(others)
-        return prior.log_predictive_updated(others, self._read(x))
+        return cast(Vectorised, prior).log_predictive_updated(others, self._read(x))
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
@@ -341,7 +348,7 @@ def scored(likelihood: Likelihood, others: Statistics, x: Rows, n_classes: int) 
         return np.zeros(n_classes)
     # where a joint block has missing values: the closed form of expected statistics
     filled = expected_statistics(problem.model, problem.statistics)[0]
-    posterior = problem.model.posterior(filled).blocks[""]
+    posterior = problem.model.posterior(filled).closed_forms[""]
     return posterior.log_predictive(problem.reader.read({"": x})[""])[0]
 
 
@@ -352,7 +359,8 @@ def fold_of_each(incomplete: IncompleteData, x: Rows, y: Labels) -> Positions:
     on units. Equal rows are in one fold.
     """
     params = incomplete.center
-    score = incomplete.likelihood.posterior(incomplete.filled(params)).log_predictive
+    prior = require_conjugate(incomplete.likelihood)
+    score = prior.posterior(incomplete.filled(params)).log_predictive
     center = np.where(np.isnan(x), np.nan, params["mean"][y])
     distance = (score(center) - score(x))[np.arange(len(y)), y]
     out = np.zeros(len(y), dtype=int)
@@ -386,14 +394,15 @@ def _under_one_prior(
     """
     out = np.empty((len(rows.y), n_classes))
     n_levels = getattr(statistics, "n_levels", ())
-    if not prior.vectorised or issparse(x):
+    if not isinstance(prior, Vectorised) or issparse(x):
+        closed = require_conjugate(prior)
         for i in range(len(rows.y)):
             row = slice(i, i + 1)
             removed = prior.statistics(
                 x[row], rows.y[row], rows.away[row], n_classes=n_classes, n_levels=n_levels
             )
             others = _filled(prior, statistics - removed, center)
-            out[i] = prior.posterior(others).log_predictive(x[row])[0]
+            out[i] = closed.posterior(others).log_predictive(x[row])[0]
         return out
     filled, incomplete = _filled(prior, statistics, center), missing_cells(prior, statistics)
     for where in _batches(filled, np.arange(len(rows.y))):
@@ -435,11 +444,13 @@ def _incomplete_batch(
         params: at which missing cells are expected.
     """
     cells = np.nan_to_num(x)
-    if len(prior.components) > 1 and np.isnan(x).any():
-        given = prior.components[0].conditional_given(params, x, y)
-        cells = cells if given is None else np.where(np.isnan(x), given[0], x)
+    family = prior.components[0]
+    mixed = len(prior.components) > 1 and np.isnan(x).any()
+    if mixed and isinstance(family, CellDistribution):
+        location, _, _ = family.conditional_given(params, x, y)
+        cells = np.where(np.isnan(x), location, x)
     removed = prior.statistics_per_row(cells, away)
-    return prior.log_predictive_updated(filled.without_each(removed, y), x)
+    return cast(Vectorised, prior).log_predictive_updated(filled.without_each(removed, y), x)
 
 
 def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:

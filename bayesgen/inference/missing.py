@@ -17,6 +17,10 @@ from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.likelihoods.protocols import (
+    require_conjugate,
+    require_mode,
+)
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Params
 
@@ -158,7 +162,8 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
+        posterior = require_conjugate(data.likelihood).posterior(data.filled(params))
+        before, params = params, require_mode(posterior).mode()
         previous, change = change, data.change(before, params)
         step += 1
         if change == 0:
@@ -191,10 +196,11 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
     out = {}
     for name, likelihood in model.blocks.items():
         incomplete = missing_cells(likelihood, statistics.blocks[name])
-        posterior = likelihood.posterior
-        out[name] = (
-            posterior(statistics.blocks[name]).mode() if incomplete is None else incomplete.center
-        )
+        if incomplete is None:
+            posterior = require_conjugate(likelihood).posterior(statistics.blocks[name])
+            out[name] = require_mode(posterior).mode()
+        else:
+            out[name] = incomplete.center
     return out
 
 

@@ -32,6 +32,7 @@ from bayesgen.inference.missing import (
 )
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.protocols import MaximumLikelihood, require_conjugate, require_mode
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
@@ -105,7 +106,7 @@ class MLE:
 
         start, steps: of EM over missing cells, which is not used.
         """
-        if not part.has_closed_form_mle:
+        if not isinstance(part, MaximumLikelihood):
             return None
         options = {"bias_corrected": self.bias_corrected, "variance_floor": self.variance_floor}
         incomplete = missing_cells(part, rows)
@@ -169,7 +170,8 @@ class MAP:
             return None
         incomplete = missing_cells(part, rows)
         if incomplete is None:
-            return part.posterior(rows).mode(), [], None
+            posterior = require_conjugate(part).posterior(rows)
+            return require_mode(posterior).mode(), [], None
         if start is not None and steps is not None:
             return em(incomplete, start, steps)[0], [], None
         params, account = incomplete.mode() if start is None else incomplete.settled(start)

@@ -24,6 +24,7 @@ from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import expected_statistics, missing_cells
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.inference.unlabelled_rows import ROWS, Inferred, UnlabelledRows, log_joint
+from bayesgen.likelihoods.protocols import require_conjugate
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint, Params, Traceable
@@ -51,7 +52,9 @@ def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: 
     def sweeps() -> Iterator[dict[str, Params]]:
         posterior = model.posterior(expected_statistics(model, statistics)[0])
         params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
-        params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
+        params |= {
+            name: part.draw(rng, method.chains) for name, part in posterior.closed_forms.items()
+        }
         joint = chain.log_joint(params)
         for sweep in range(method.warmup + method.draws):
             params = chain.swept(params, joint)
@@ -101,7 +104,8 @@ class _Chain:
         for name, part in self.problem.model.blocks.items():
             incomplete = missing_cells(part, statistics.blocks[name])
             if incomplete is None:
-                out[name] = part.posterior(statistics.blocks[name]).draw(self.rng, 1)
+                posterior = require_conjugate(part).posterior(statistics.blocks[name])
+                out[name] = posterior.draw(self.rng, 1)
             else:
                 before = {key: value[c : c + 1] for key, value in params[name].items()}
                 out[name] = incomplete.step(before, self.rng)

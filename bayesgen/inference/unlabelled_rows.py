@@ -35,6 +35,7 @@ from bayesgen.inference.report import Report
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.model import Model, ModelStatistics, model_statistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
@@ -179,7 +180,8 @@ def with_one_prior(
     mixtures = model.only([name for name, part in model.blocks.items() if len(part.components) > 1])
     filled = expected_statistics(mixtures, statistics, centers)[0]
     for name, part in mixtures.blocks.items():
-        evidences = [prior.log_evidence(filled.blocks[name]) for prior in part.components]
+        rows = filled.blocks[name]
+        evidences = [require_evidence(prior).log_evidence(rows) for prior in part.components]
         blocks[name] = part.components[int(np.argmax(evidences))]
     return dataclasses.replace(model, blocks=blocks)
 

@@ -16,18 +16,12 @@ from typing import ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
+from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import (
     did_you_mean,
     not_one_of,
     not_summing_to_one,
     wrong_prior_shape,
-)
-from bayesgen.errors.operations import (
-    density_of_rows,
-    no_closed_form,
-    no_evidence_in_closed_form,
-    unsupported,
 )
 from bayesgen.likelihoods import description, supports
 from bayesgen.likelihoods.description import Description, Marginals
@@ -35,8 +29,6 @@ from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
     Block,
-    Evidence,
-    Joint,
     Kept,
     Labels,
     Params,
@@ -331,8 +323,6 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Largest number of combinations of levels of a block; None without a limit."""
     caveat: ClassVar[str] = ""
     """A sentence on what the closed form only approximates."""
-    has_closed_form_mle: ClassVar[bool] = True
-    """Whether maximum likelihood has a closed form."""
     hyperparameters: ClassVar[Mapping[str, str]] = {}
     """The range of each prior guess and strength (see `supports.RANGES`), checked here alone."""
     scalars: ClassVar[tuple[str, ...]] = ()
@@ -341,9 +331,6 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """The words that may stand for a hyperparameter, beside "learn" (see `hyperparameter_grid`)."""
     hyperparameter_grid: ClassVar[Mapping[str, tuple]] = {}
     """Settings that may be "learn", and the values that they are then averaged over."""
-    vectorised: ClassVar[bool] = False
-    """Whether statistics and priors may carry leading axes, over which everything up to
-    `log_predictive_paired` broadcasts: all that leave-one-out asks of a family."""
     supports: ClassVar[Mapping[str, str | Support]] = {}
     """The support of each parameter (see `supports`), from which `bijector` and
     `log_scale_free_jacobian` follow."""
@@ -357,8 +344,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """What parameters are, where their names do not say it."""
     no_program: ClassVar[str] = ""
     """A sentence on why no program draws the parameters; "" where one does."""
-    only_exact: ClassVar[str] = ""
-    """Why parameters have a posterior in closed form, and no estimate; "" where they have both."""
+    story_methods: ClassVar[tuple[str, ...]] = ("story",)
+    """The methods whose source is the program that draws the parameters; none without one."""
+    only_exact: ClassVar[tuple[str, str]] = ("", "")
+    """Why parameters have a posterior in closed form and no program, and the cure; "" otherwise."""
+    conjugate: bool = False
+    """Whether the settings have closed forms (see `Conjugate`)."""
+    improper: bool = False
+    """Whether the prior is improper: a reference prior before any rows."""
 
     def __post_init__(self) -> None:
         """Validate that every stated guess and prior strength lies in its declared range.
@@ -378,46 +371,15 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
                 supports.require(family, name, value, wanted, scalar=scalar)
 
     @property
-    def conjugate(self) -> bool:
-        """Whether the family has closed forms."""
-        return True
-
-    @property
     def components(self) -> "tuple[Likelihood, ...]":
         """The family under each prior of a mixture: itself alone."""
         return (self,)
-
-    @property
-    def improper(self) -> bool:
-        """Whether the prior is improper: a reference prior before any rows."""
-        reference = getattr(self, "prior", None) == "reference"
-        return reference and bool((np.asarray(getattr(self, "mean_rows", 1.0)) <= 0).any())
 
     @property
     def title(self) -> str:
         """The constructor call of the family, with its prior unless that is the default."""
         prior = getattr(self, "prior", "conjugate")
         return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
-
-    def require_closed_form(self) -> None:
-        """Raise `UnsupportedOperation` if there is no closed form."""
-        if not self.conjugate:
-            raise no_closed_form(self.title)
-
-    def require_evidence(self) -> None:
-        """Raise `NoAttribute` if p(rows) with parameters integrated out does not exist."""
-        if not self.conjugate:
-            raise no_evidence_in_closed_form(self.title)
-        if self.improper:
-            raise NoAttribute(
-                "{family} is improper: it integrates to infinity, so the rows have no "
-                "probability under it.",
-                "State a proper prior, prior='conjugate', or compare models on held-out rows: "
-                "bg.compare({{'one': ..., 'other': ...}}, X, y).",
-                family=self.title,
-            )
-        if self.keeps_rows:
-            raise density_of_rows(self.title)
 
     def equivalent_family(self) -> "Likelihood":
         """Return the simpler family equivalent to the settings, if there is one, else itself."""
@@ -463,72 +425,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         blank[:, index] = x
         return blank
 
-    def posterior(self: L, statistics: S) -> L:
-        """Return the prior updated by statistics: the same type, ready for more."""
-        raise no_closed_form(type(self).__name__)
-
-    def log_evidence(self, statistics: S) -> Evidence:
-        """Return log p(rows given classes), parameters integrated out."""
-        self.require_evidence()
-        raise no_closed_form(type(self).__name__)
-
-    # -- rows, parameters integrated out ----------------------------------------------------
-
-    def predictive(self) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k), shape (row, class), parameters integrated out."""
-        raise no_closed_form(type(self).__name__)
-
-    def is_marginal(self, x: Block) -> np.ndarray:
-        """Return the rows whose missing values `predictive` integrates out, as booleans (row,)."""
-        return np.ones(x.shape[0], dtype=bool)
-
-    def log_predictive(self, x: Block) -> np.ndarray:
-        """Return log p(x given y = k), shape (row, class), parameters integrated out."""
-        return self.predictive()(x)
-
-    def log_predictive_paired(self, x: Block) -> Joint:
-        """Return log p(x_i given y = k) by the i-th of `vectorised` priors, shape (row, class)."""
-        raise no_closed_form(type(self).__name__)
-
-    def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
-        """Return the same after updating by statistics with the same leading axis, one per row."""
-        return self.posterior(statistics).log_predictive_paired(x)
-
-    def leave_one_out(
-        self, statistics: S, x: Block, y: Labels, weight: Weights, away: Weights
-    ) -> Joint | None:
-        """Return log p(x_i given y = k, the rows without i), shape (row, class), in closed form.
-
-        None: the family has none but that of its statistics. NaN: rows that require a refit.
-
-        Args:
-            statistics: of all rows, as those by which this likelihood was completed.
-            x: some of them.
-            y: their class codes.
-            weight: their weights.
-            away: the part of its weight that a row loses.
-        """
-        return None
-
     # -- parameters -------------------------------------------------------------------------
-
-    def draw(self, rng: np.random.Generator, n: int) -> Params:
-        """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
-        return self._no_parameter()
-
-    def log_density_draws_given_row(
-        self, rng: np.random.Generator, n: int
-    ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
-
-        theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
-        All rows share the same random numbers, so results do not depend on other rows.
-        """
-        raise no_closed_form(type(self).__name__)
-
-    def mode(self) -> Params:
-        """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
-        return self._no_parameter()
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
@@ -538,27 +435,17 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """
         return supports.log_jacobian(self.supports, params)
 
-    def maximum_likelihood(
-        self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Repair]]:
-        """Return the maximum likelihood estimate and the repairs it needed."""
-        return self._no_parameter(), []
+    def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
+        """Return the coordinates that `bijector` takes, from whitened coordinates u.
 
-    def initial_params(self, statistics: S) -> Params:
-        """Return parameters from pooled moments, to initialize an optimizer or a sampler."""
-        return self._no_parameter()
+        u: by parameter. arrays: those of `whitening`. If parameters are correlated, a coordinate
+        gains a multiple of those before it, which leaves volumes unchanged (traced).
+        """
+        return u
 
-    def _no_parameter(self) -> dict:
-        """Return no parameter if the family has none; raise if it has some, but no estimate."""
-        if self.param_axes:
-            raise self.no_estimate()
-        return {}
-
-    def no_estimate(self) -> UnsupportedOperation:
-        """Return the error of a family whose parameters have neither estimate nor program."""
-        if self.only_exact:
-            return unsupported(self.title, self.only_exact, "Use inference='exact'.")
-        return no_closed_form(type(self).__name__)
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
+        """Return the numpyro transform from unit-scale real coordinates to one parameter."""
+        return supports.support(self.supports[parameter]).bijector(*arrays)
 
     # -- rows given parameters ----------------------------------------------------------------
 
@@ -589,80 +476,10 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one simulated row for each label; params without draw axis."""
 
-    # -- missing cells ------------------------------------------------------------------------
-
     @property
     def columns_inform_each_other(self) -> bool:
         """Whether the cells of a row are dependent given the class, parameters integrated out."""
         return self.joint
-
-    def require_fillable(self) -> None:
-        """Raise `UnsupportedOperation` where missing cells cannot be drawn."""
-
-    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
-
-        Args:
-            x: encoded rows; observed cells are returned unchanged.
-            own: the class of each row.
-            rng: random numbers.
-
-        Raises:
-            UnsupportedOperation: missing cells of this family cannot be drawn.
-        """
-        raise self.cannot_fill()
-
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters.
-
-        Independent columns need only `simulate`.
-        """
-        if self.joint:
-            raise self.cannot_fill()
-        return np.where(is_missing(x), self.simulate(params, own, rng), x)
-
-    def conditional(self, x: Block, own: Labels) -> CellDensities | None:
-        """Return location, scale and degrees of freedom of the cells that `fill` draws.
-
-        Each of shape (row, feature): Student-t distributions, normal where the degrees are
-        infinite. None: they have another distribution.
-        """
-        return None
-
-    def conditional_given(self, params: Params, x: Block, own: Labels) -> CellDensities | None:
-        """Return the same of the cells that `fill_given` draws."""
-        return None
-
-    def cannot_fill(self) -> UnsupportedOperation:
-        """Return the error of a family whose missing cells cannot be drawn."""
-        return unsupported(
-            type(self).__name__,
-            "its missing cells cannot be drawn (the number of words of a text is unknown, for "
-            "example)",
-            "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
-        )
-
-    # -- the story ----------------------------------------------------------------------------
-
-    def story(self, name: str) -> Params:
-        """Sample the parameters of every class by numpyro.sample and return them (traced)."""
-        return self._no_parameter()
-
-    def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return the arrays of `bijector` by parameter: center and width of the posterior."""
-        return self._no_parameter()
-
-    def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
-        """Return the coordinates that `bijector` takes, from whitened coordinates u.
-
-        u: by parameter. arrays: those of `whitening`. If parameters are correlated, a coordinate
-        gains a multiple of those before it, which leaves volumes unchanged (traced).
-        """
-        return u
-
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the numpyro transform from unit-scale real coordinates to one parameter."""
-        return supports.support(self.supports[parameter]).bijector(*arrays)
 
     # -- shifts, parameters, display -------------------------------------------------------------
 
@@ -682,17 +499,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def describe(self) -> Description:
         """Return the distribution, the settings and the program in words."""
         dependence = "dependent" if self.joint else "independent given the class"
+        functions = [getattr(type(self), name) for name in self.story_methods]
         return Description(
             self.distribution_words or type(self).__name__,
             self.dependence_words or f"columns {dependence}",
             description.settings(self),
-            "" if self.no_program else description.source(self.program()),
+            description.source(functions),
             self.no_program,
         )
-
-    def program(self) -> list[Callable]:
-        """Return the functions that draw the parameters."""
-        return [type(self).story]
 
     def axis_labels(
         self, columns: Sequence[str], levels: Sequence[str]
@@ -710,7 +524,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     ) -> list[Marginals]:
         """Return draws of parameters as a reader knows them, entry by entry.
 
-        Factors of covariances become variances and covariances, those of correlations correlations.
+        Factors of covariances become variances and covariances.
 
         Args:
             params: draws of every parameter, each of shape (*draws, *param_axes).
@@ -720,20 +534,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         labels, marginals = self.axis_labels(columns, levels), []
         for name, draws in params.items():
             axes, support = self.param_axes[name], self.supports.get(name)
-            if isinstance(support, str) and support in description.FACTORS:
-                marginals += description.pair_marginals(support, draws, axes, columns)
+            if support == "covariance factor":
+                marginals += description.covariance_marginals(draws, axes, columns)
                 continue
             words = self.param_words.get(name, name)
             marginals.append(description.marginals(words, draws, axes, labels))
         return marginals
-
-    def word_weights(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return what one more word, a count of a column, says of each class against their mean.
-
-        In nats, and in nats times the frequency of the word in the class, each (class, feature).
-        None: a row is not a collection of words.
-        """
-        return None
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments by name (scikit-learn's parameter protocol).
@@ -780,6 +586,16 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             text = np.array2string(value, precision=4, threshold=12) if is_array else repr(value)
             shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def fill_cell_by_cell(
+    likelihood: Likelihood, params: Params, x: Block, own: Labels, rng: np.random.Generator
+) -> Block:
+    """Return rows whose missing cells are drawn given parameters, of independent columns.
+
+    It is the method `fill_given` of families of such columns (see `protocols.Imputation`).
+    """
+    return np.where(is_missing(x), likelihood.simulate(params, own, rng), x)
 
 
 def sample_positions(logs: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -20,11 +20,13 @@ from bayesgen.likelihoods.base import (
     CHUNK_ROWS,
     Repair,
     broadcast_guess,
+    fill_cell_by_cell,
     one_hot,
     require_one_of,
     row_chunks,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
+from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.likelihoods.remainder import UNIT, Remainder, relative, subtracted
 from bayesgen.typing import (
     Block,
@@ -110,7 +112,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     """
 
     sparse: ClassVar[bool] = True
-    vectorised: ClassVar[bool] = True
+    story_methods: ClassVar = ("parameter_priors", "story")
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Settings that are words, and the words that they may be."""
 
@@ -130,10 +132,6 @@ class Columnwise(ExponentialFamily[CellSums]):
     def param_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each parameter after the draw axes."""
         return dict.fromkeys(self.supports, CELLS)
-
-    def program(self) -> list[Callable]:
-        """Return the functions of the priors and of the program that draws from them."""
-        return [type(self).parameter_priors, type(self).story]
 
     # -- one cell: what a family writes ----------------------------------------------------------
 
@@ -233,7 +231,7 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     def log_evidence(self, statistics: Sums) -> Evidence:
         """Return log p(columns given classes), parameters integrated out."""
-        self.require_evidence()
+        require_evidence(self)
         return self.log_evidence_cells(statistics).sum(axis=(-2, -1))
 
     # -- rows, parameters integrated out ---------------------------------------------------------
@@ -260,6 +258,10 @@ class Columnwise(ExponentialFamily[CellSums]):
         known, missing = _filled(x)
         cells = self.log_predictive_cell(known[:, None])
         return cells.sum(axis=-1, where=True if missing is None else ~missing[:, None])
+
+    def log_predictive_updated(self, statistics: Sums, x: Block) -> Joint:
+        """Return the same after updating by statistics with the same leading axis, one per row."""
+        return self.posterior(statistics).log_predictive_paired(x)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -367,6 +369,8 @@ class Columnwise(ExponentialFamily[CellSums]):
         """
         params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
         return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
+
+    fill_given = fill_cell_by_cell
 
     # -- the program -----------------------------------------------------------------------------
 

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-FACTORS = ("covariance factor", "correlation factor")
-"""Supports of triangular factors L of matrices L L'."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Description:
@@ -66,13 +63,12 @@ def marginals(
     return Marginals(name, entries, draws.reshape(*draws.shape[: lead + 1], len(entries)))
 
 
-def pair_marginals(
-    support: str, factor: np.ndarray, axes: Sequence[str], columns: Sequence[str]
+def covariance_marginals(
+    factor: np.ndarray, axes: Sequence[str], columns: Sequence[str]
 ) -> list[Marginals]:
-    """Return L L' of a triangular factor L: variances, and covariances or correlations by pair.
+    """Return variances, and covariances by pair, of draws of a triangular factor L of L L'.
 
     Args:
-        support: "covariance factor", or "correlation factor", which has no variances.
         factor: draws of L, shape (*draws, *axes).
         axes: their names; the axis of classes is the first, if there is one.
         columns: names of the positions of the last two.
@@ -81,12 +77,11 @@ def pair_marginals(
     matrix = matrix if axes[0] == "class" else matrix[..., None, :, :]
     first, second = np.triu_indices(len(columns), 1)
     pairs = tuple(f"{a}, {b}" for a, b in itertools.combinations(columns, 2))
-    name = "covariance" if support == "covariance factor" else "correlation"
-    by_pair = Marginals(name, pairs, matrix[..., first, second])
-    if support == "correlation factor":
-        return [by_pair]
     variances = np.diagonal(matrix, axis1=-2, axis2=-1)
-    return [Marginals("variance", tuple(columns), variances), by_pair]
+    return [
+        Marginals("variance", tuple(columns), variances),
+        Marginals("covariance", pairs, matrix[..., first, second]),
+    ]
 
 
 def settings(family: Any) -> str:

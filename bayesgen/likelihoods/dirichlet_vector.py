@@ -12,8 +12,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.base import Repair, Statistics
 from bayesgen.likelihoods.dirichlet import dirichlets, log_gammas, log_ratios
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Params, Traceable
 
@@ -38,7 +39,7 @@ V = TypeVar("V", bound="DirichletVector")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DirichletVector(Likelihood[S]):
+class DirichletVector(Conjugate[S]):
     """p ~ Dirichlet(rows * probs) in each class; probs is (class, entry), rows (class,)."""
 
     probs: Traceable

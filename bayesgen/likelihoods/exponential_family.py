@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood, Statistics
+from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.typing import Block, Params, Traceable
 
 
@@ -26,7 +27,7 @@ class SufficientStatistics(Statistics):
 S = TypeVar("S", bound=SufficientStatistics)
 
 
-class ExponentialFamily(Likelihood[S]):
+class ExponentialFamily(Conjugate[S]):
     """A likelihood with log p(x given y = k, params) = features(x) . natural(params)[k]."""
 
     @abc.abstractmethod

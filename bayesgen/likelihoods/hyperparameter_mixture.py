@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.likelihoods.description import Description
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
@@ -24,7 +24,7 @@ def _of_the_family(name: str) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class HyperparameterMixture(Likelihood[Statistics]):
+class HyperparameterMixture(Conjugate[Statistics]):
     """p(x given class) averaged over priors, each weighted by its evidence.
 
     The weight of prior g after data D is proportional to its initial weight times p(D given g), and
@@ -39,7 +39,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         log_weight: log weights of the priors, shape (member,).
     """
 
-    members: tuple[Likelihood, ...]
+    members: tuple[Conjugate, ...]
     log_weight: Float[np.ndarray, "*lead member"]
 
     axes: ClassVar = {"log_weight": ("member",)}
@@ -53,7 +53,6 @@ class HyperparameterMixture(Likelihood[Statistics]):
     kind = _of_the_family("kind")
     joint = _of_the_family("joint")
     centred = _of_the_family("centred")
-    vectorised = _of_the_family("vectorised")
     subset_axis = _of_the_family("subset_axis")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
@@ -68,12 +67,21 @@ class HyperparameterMixture(Likelihood[Statistics]):
     log_density_fn = _of_the_family("log_density_fn")
     log_likelihood = _of_the_family("log_likelihood")
     simulate = _of_the_family("simulate")
-    require_fillable = _of_the_family("require_fillable")
     fill_given = _of_the_family("fill_given")
     marginals = _of_the_family("marginals")
 
+    only_exact: ClassVar = (
+        "their average has a closed form, but no density to optimize",
+        "Use inference='exact' or inference='nuts', or state the prior strengths.",
+    )
+
     @property
-    def first(self) -> Likelihood:
+    def title(self) -> str:
+        """The family, and what is averaged."""
+        return f"{type(self.first).__name__} with learned prior strengths"
+
+    @property
+    def first(self) -> Conjugate:
         """The family under the first prior."""
         return self.members[0]
 
@@ -212,14 +220,6 @@ class HyperparameterMixture(Likelihood[Statistics]):
         """Return the family in words, with the number of priors in place of settings."""
         priors = f"{len(self.members)} priors averaged by evidence"
         return dataclasses.replace(self.first.describe(), settings=priors)
-
-    def no_estimate(self) -> UnsupportedOperation:
-        """Return the error of a program: the parameters are integrated out."""
-        return unsupported(
-            f"{type(self.first).__name__} with learned prior strengths",
-            "their average has a closed form, but no density to optimize",
-            "Use inference='exact' or inference='nuts', or state the prior strengths.",
-        )
 
 
 def _prune_negligible(

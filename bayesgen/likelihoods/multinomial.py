@@ -288,14 +288,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         """Whether a cell is evidence about others: about the urn and the length of the text."""
         return True
 
-    def require_fillable(self) -> None:
-        """Raise: the model does not cover the number of missing words."""
-        raise self.cannot_fill()
-
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Raise, as `require_fillable` does."""
-        raise self.cannot_fill()
-
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return word counts of each row's class; lengths are those of fitted rows, at random.
 

@@ -80,6 +80,11 @@ class Normal(Columnwise):
     supports: ClassVar = {"mean": "real", "variance": "positive"}
     options: ClassVar = {"spread": ("per_class", "shared"), "prior": ("conjugate", "reference")}
 
+    @property
+    def improper(self) -> bool:
+        """Whether the prior is improper: a reference prior before any rows."""
+        return self.prior == "reference" and bool((np.asarray(self.mean_rows) <= 0).any())
+
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return x^2, x and 1."""
         return densities.cell_statistics(x)

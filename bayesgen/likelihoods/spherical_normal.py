@@ -12,12 +12,14 @@ from bayesgen.likelihoods.base import (
     Guess,
     Repair,
     broadcast_guess,
+    fill_cell_by_cell,
     require_one_of,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import diagonal_t, spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments, row_moments
+from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "SphericalNormal"
@@ -86,7 +88,6 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     kind: ClassVar[str] = "numbers"
     distribution_words: ClassVar[str] = "normal with one variance"
     centred: ClassVar[bool] = True
-    vectorised: ClassVar[bool] = True
     location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
@@ -108,6 +109,11 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         super().__post_init__()
         for name, allowed in Normal.options.items():
             require_one_of(self, name, allowed)
+
+    @property
+    def improper(self) -> bool:
+        """Whether the prior is improper: a reference prior before any rows."""
+        return self.prior == "reference" and bool((np.asarray(self.mean_rows) <= 0).any())
 
     @property
     def degrees(self) -> Traceable:
@@ -193,7 +199,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
-        self.require_evidence()
+        require_evidence(self)
         return self.by_column().log_evidence(statistics)
 
     # -- rows, parameters integrated out ---------------------------------------------------------
@@ -209,6 +215,10 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         squares = (off**2 / stretch).sum(axis=-1, where=seen)
         wide = np.log(stretch).sum(axis=-1, where=seen) / 2
         return spherical_t(squares, seen.sum(axis=-1), degrees, self.variance) - wide
+
+    def log_predictive_updated(self, statistics: NormalStatistics, x: Block) -> Joint:
+        """Return the same after updating by statistics with the same leading axis, one per row."""
+        return self.posterior(statistics).log_predictive_paired(x)
 
     # -- parameters ------------------------------------------------------------------------------
 
@@ -295,6 +305,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         chi2 = rng.chisquare(degrees + seen.sum(axis=1, keepdims=True))
         drawn = (degrees * variance + squares) / chi2
         return np.where(seen, x, mean + np.sqrt(drawn * stretch) * rng.standard_normal(x.shape))
+
+    fill_given = fill_cell_by_cell
 
     # -- the program -----------------------------------------------------------------------------
 

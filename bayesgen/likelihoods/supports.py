@@ -69,18 +69,6 @@ def _vector(centre: Traceable, factor: Traceable) -> Transform:
     return LowerCholeskyAffine(centre, factor)
 
 
-def _positive_vector(centre: Traceable, factor: Traceable) -> Transform:
-    from numpyro.distributions.transforms import ComposeTransform, ExpTransform
-
-    return ComposeTransform([_vector(centre, factor), ExpTransform()])
-
-
-def _correlation(centre: Traceable, width: Traceable) -> Transform:
-    from numpyro.distributions.transforms import ComposeTransform, CorrCholeskyTransform
-
-    return ComposeTransform([_affine(centre, width), CorrCholeskyTransform()])
-
-
 def _covariance(centre: Traceable, width: Traceable) -> Transform:
     return whitened_cholesky()(centre, width)
 
@@ -153,19 +141,15 @@ SUPPORTS: Mapping[str, Support] = {
     "probability": Support(_sigmoid, _log_probability_jacobian, _log_odds),
     "simplex": Support(_softmax, _log_sum, np.log),
     "vector": Support(_vector, lambda value: 0.0),
-    "positive vector": Support(_positive_vector, _log_sum),
     "covariance factor": Support(_covariance, lambda value: log_diagonal(value, 1)),
-    "correlation factor": Support(_correlation, lambda value: log_diagonal(value, 2)),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
 are those of `dirichlet.log_ratios`; the first three are one value a cell, u -> center + width u.
 
-Vectors have correlated entries, u -> center + L u with a Cholesky factor L, of logarithms where
-they are positive. Factors of covariances and correlations are lower triangular. Scale-free is
-|Sigma|^-(p+1)/2 dSigma. Sigma = L L' has dSigma = prod 2 L_ii^(p - i) dL, i from 0, and |Sigma| is
-prod L_ii^2: the Jacobian is prod L_ii^(i + 1). Sigma = D R D with deviations that are scale-free in
-their logarithms leaves |R|^-(p+1)/2 dR, where R = C C' has dR = prod C_ii^(p - 1 - i) dC: the
-Jacobian is prod C_ii^(i + 2)."""
+Vectors have correlated entries, u -> center + L u with a Cholesky factor L. Factors of covariances
+are lower triangular. Scale-free is |Sigma|^-(p+1)/2 dSigma. Sigma = L L' has
+dSigma = prod 2 L_ii^(p - i) dL, i from 0, and |Sigma| is prod L_ii^2: the Jacobian is
+prod L_ii^(i + 1)."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import BayesgenError, CountsAsMissing, deduplicate_warnings
+from bayesgen.likelihoods.protocols import Vocabulary
 from bayesgen.page import Bar, Cell, Grid
 from bayesgen.report.subject import Subject, Values, take
 from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, odds
@@ -161,10 +162,12 @@ def _words(subject: Subject) -> Values:
     """
     posterior, method = subject.clf.posterior_, subject.clf.report_.method
     families = posterior.families if method in ("exact", "expected") else {}
-    weights = [family.word_weights() for family in families.values()]
-    if len(weights) != 1 or weights[0] is None:
+    if len(families) != 1:
         return {}
-    (block,), (weight, gain) = families, weights[0]
+    ((block, family),) = families.items()
+    if not isinstance(family, Vocabulary):
+        return {}
+    weight, gain = family.word_weights()
     names = subject.models[subject.name].state_.columns(posterior.reader, block)
     lines: list[list[Cell]] = []
     for k, label in enumerate(subject.classes):

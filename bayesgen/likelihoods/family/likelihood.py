@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods import supports
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Likelihood, fill_cell_by_cell
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
 from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
@@ -62,7 +62,6 @@ class Family(Likelihood[Values]):
     centre: np.ndarray | None = dataclasses.field(default=None, init=False)
     factor: np.ndarray | None = dataclasses.field(default=None, init=False)
 
-    has_closed_form_mle: ClassVar[bool] = False
     hyperparameters: ClassVar = {"rows": "positive"}
     scalars: ClassVar = ("rows",)
     axes: ClassVar = {
@@ -91,11 +90,6 @@ class Family(Likelihood[Values]):
     def distribution_words(self) -> str:
         """The distribution, in words."""
         return f"{shown(self.distribution)} of NumPyro"
-
-    @property
-    def conjugate(self) -> bool:
-        """Never: there is no closed form."""
-        return False
 
     @property
     def kind(self) -> str:
@@ -185,6 +179,8 @@ class Family(Likelihood[Values]):
             key = jax.random.key(int(rng.integers(2**31)))
             own = {name: jnp.asarray(value[y]) for name, value in params.items()}
             return np.asarray(_sampler(self.declaration)(key, own)).astype(float)
+
+    fill_given = fill_cell_by_cell
 
     def story(self, name: str) -> Params:
         """Sample every free parameter for every class and column."""

@@ -10,11 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.likelihoods.base import Guess, Likelihood, broadcast_guess
+from bayesgen.likelihoods.base import Guess, Likelihood, Repair, broadcast_guess, fill_cell_by_cell
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.kernels import column_bandwidth
 from bayesgen.likelihoods.kernels.column_bandwidth import nrd0, nrd0_without, rule_of_thumb
 from bayesgen.likelihoods.kernels.sums import log_densities, log_densities_without
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDensity"
@@ -96,9 +97,11 @@ class _KernelsAtValues(Likelihood[Values]):
                 out[at, j] = picked + bandwidth[k, j] * rng.standard_normal(len(at))
         return out
 
+    fill_given = fill_cell_by_cell
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class KernelDensity(_KernelsAtValues):
+class KernelDensity(_KernelsAtValues, Conjugate[Values]):
     """x | class ~ the mean of normals centered at the training values of that class and column.
 
     The bandwidth is their standard deviation, as in R. A value of weight w counts as w values,
@@ -221,8 +224,32 @@ class KernelDensity(_KernelsAtValues):
         """Return rows whose missing cells are drawn from the density."""
         return self.fill_given({}, x, own, rng)
 
+    # -- there is no parameter -------------------------------------------------------------------
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Draw nothing."""
+        return {}
+
+    def mode(self) -> Params:
+        """Return no parameter."""
+        return {}
+
+    def maximum_likelihood(
+        self, statistics: Values, *, bias_corrected: bool = False, variance_floor: float = 0.0
+    ) -> tuple[Params, list[Repair]]:
+        """Return no parameter, and no repair."""
+        return {}, []
+
     def story(self, name: str) -> Params:
         """Sample nothing."""
+        return {}
+
+    def initial_params(self, statistics: Values) -> Params:
+        """Return no parameter."""
+        return {}
+
+    def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return no coordinate."""
         return {}
 
 
@@ -249,7 +276,6 @@ class LearnedKernelDensity(_KernelsAtValues):
     step: np.ndarray | None = dataclasses.field(default=None, init=False)
     table: np.ndarray | None = dataclasses.field(default=None, init=False)
 
-    has_closed_form_mle: ClassVar[bool] = False
     axes: ClassVar = {
         **dict.fromkeys((*PRIOR, *CURVE), ("class", "feature")),
         "table": ("class", "feature", "step", "power"),
@@ -258,11 +284,6 @@ class LearnedKernelDensity(_KernelsAtValues):
     supports: ClassVar = {"bandwidth": "positive"}
     param_axes: ClassVar = {"bandwidth": ("class", "feature")}
     hyperparameters: ClassVar = {"bandwidth_guess": "width", "bandwidth_rows": "positive"}
-
-    @property
-    def conjugate(self) -> bool:
-        """Never: there is no closed form."""
-        return False
 
     @property
     def title(self) -> str:

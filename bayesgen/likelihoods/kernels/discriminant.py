@@ -12,7 +12,6 @@ from bayesgen import arguments
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.likelihoods.base import (
     LEARN,
-    Likelihood,
     is_learned,
     sample_positions,
 )
@@ -25,9 +24,9 @@ from bayesgen.likelihoods.kernels.sums import Squares
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
-    lkj_and_wishart,
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
@@ -42,7 +41,7 @@ NEGLIGIBLE = 1e-9
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class KernelDiscriminant(Likelihood[Rows]):
+class KernelDiscriminant(Conjugate[Rows]):
     r"""x | class ~ a mixture of normal kernels at the class's training rows and a broad Student t.
 
     With n rows x_i of the class, of weights w_i that sum to n, and p columns,
@@ -124,9 +123,11 @@ class KernelDiscriminant(Likelihood[Rows]):
         "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
         "no program."
     )
-    only_exact: ClassVar[str] = (
+    story_methods: ClassVar = ()
+    only_exact: ClassVar = (
         "its kernels are the training rows themselves, whose weights have only a posterior in "
-        "closed form"
+        "closed form",
+        "Use inference='exact'.",
     )
     distribution_words: ClassVar[str] = "kernel discriminant (classes of similar rows, weighted)"
     keeps_rows: ClassVar[bool] = True
@@ -134,7 +135,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     centred: ClassVar[bool] = True
     location_params: ClassVar = ("mean", "class_mean", "x")
     axes: ClassVar = {
-        **lkj_and_wishart.PRIOR_AXES,
+        **MultivariateNormal.axes,
         "covariance": ("feature", "feature"),
         "class_mean": ("class", "feature"),
         **dict.fromkeys(("x", "seen"), ("entry", "feature")),
@@ -186,7 +187,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     @property
     def base(self) -> MultivariateNormal:
         """The multivariate normal of each class, whose predictive is the Student t."""
-        arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
+        arrays = {name: getattr(self, name) for name in MultivariateNormal.axes}
         return MultivariateNormal().with_arrays(arrays)
 
     @property

@@ -9,24 +9,19 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import solve_triangular
 
 from bayesgen.likelihoods.base import Likelihood, row_chunks
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.multivariate_normal.elimination import DrawnPrecisions, Precisions
+from bayesgen.likelihoods.multivariate_normal.elimination import Precisions
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
-    complete_rows,
-    gather,
     patterns,
 )
-from bayesgen.likelihoods.normal_densities import FEW
 from bayesgen.likelihoods.special_functions import namespace
-from bayesgen.typing import Block, Labels, Numbers, Params, Traceable, Weights
+from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 Matrices = Float[np.ndarray, "*batch feature feature"]
 LOG_2PI = np.log(2 * np.pi)
@@ -242,124 +237,6 @@ def each_pattern(
 
 
 # -- given parameters ---------------------------------------------------------------------------
-
-
-class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
-    """Base class of multivariate normals: everything that follows from means and covariances."""
-
-    kind: ClassVar[str] = "numbers"
-    joint: ClassVar[bool] = True
-    centred: ClassVar[bool] = True
-    location_params: ClassVar = ("mean",)
-
-    def covariances(self, params: Params) -> Params:
-        """Return "mean" (..., class, feature) and "cholesky" (..., class or 1, feature, feature).
-
-        cholesky: factors of the covariances; parameters that have them are returned as they are.
-        """
-        return params
-
-    def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
-    ) -> MultivariateNormalStatistics:
-        """Return moments by class, and by cell for incomplete rows."""
-        return gather(x, y, weight, n_classes)
-
-    def statistics_per_row(
-        self, x: Block, weight: Weights, n_levels: tuple[int, ...] = ()
-    ) -> MultivariateNormalStatistics:
-        """Return the statistics of each row by itself, with rows in place of classes."""
-        if np.isnan(x).any():
-            return super().statistics_per_row(x, weight, n_levels)
-        return complete_rows(weight, x, np.zeros((*x.shape, x.shape[1])))
-
-    def features(self, x: Block) -> np.ndarray:
-        """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
-        i, j = np.triu_indices(x.shape[1])
-        return np.concatenate([x[:, i] * x[:, j], x, np.ones((len(x), 1))], axis=1)
-
-    def natural(self, params: Params) -> Traceable:
-        """Return the weights of x_i x_j, x and 1 in the log density, (..., class, natural)."""
-        params = self.covariances(params)
-        mean, factor = params["mean"], params["cholesky"]
-        xp = mean.__array_namespace__()
-        inverse = xp.linalg.inv(factor)
-        precision = xp.broadcast_to(inverse.mT @ inverse, (*mean.shape, mean.shape[-1]))
-        linear = (precision @ mean[..., None])[..., 0]
-        log_det = xp.log(xp.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
-        constant = -0.5 * ((linear * mean).sum(-1) + mean.shape[-1] * LOG_2PI) - log_det
-        i, j = np.triu_indices(mean.shape[-1])
-        quadratic = -np.where(i == j, 0.5, 1.0) * precision[..., i, j]
-        return xp.concat([quadratic, linear, constant[..., None]], axis=-1)
-
-    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), shape (row, *draw, class).
-
-        Few draws are scored by whitened residuals, which keep every digit; many by one GEMM.
-        """
-        params = self.covariances(params)
-        mean, factor = params["mean"], params["cholesky"]
-
-        def by_residuals(x: Block) -> np.ndarray:
-            squares, log_dets, observed = distances(x, mean, factors=factor)
-            constant = LOG_2PI * observed.reshape(-1, *[1] * (mean.ndim - 1))
-            return -0.5 * (constant + log_dets + squares)
-
-        if mean[..., 0].size <= FEW:
-            return by_residuals
-        whole = super().log_density_fn(params)
-
-        drawn = functools.cache(lambda: DrawnPrecisions.of(params))
-
-        def partial(x: Block, observed: np.ndarray) -> np.ndarray:
-            if observed.all():
-                return whole(x)
-            marginal = {
-                "mean": mean[..., observed],
-                "cholesky": marginal_factor(factor, observed),
-            }
-            return ExponentialFamily.log_density_fn(self, marginal)(x)
-
-        def log_density(x: Block) -> np.ndarray:
-            seen = ~np.isnan(x)
-            if seen.all():
-                return whole(x)
-            if not drawn().eliminable:
-                return each_pattern(x, partial, np.zeros(mean.shape[:-1]))
-            columns = np.where(seen, x, 0.0)
-            out = whole(columns)
-            out += drawn().log_integrals(columns, seen).reshape(out.shape)
-            out[~seen.any(axis=1)] = 0.0  # not to rounding
-            return out
-
-        return log_density
-
-    def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
-        """Return log p(rows given params): complete rows by one dot product, others by cell."""
-        params = self.covariances(params)
-        return super().log_likelihood(params, statistics) + cells_log_likelihood(params, statistics)
-
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        factor = self.covariances(params)["cholesky"]
-        return filled(x, own, rng, mean=params["mean"], matrices=factor @ factor.mT)
-
-    def conditional_given(
-        self, params: Params, x: Block, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the normal of each missing cell given the observed ones and the class."""
-        factor = self.covariances(params)["cholesky"]
-        return conditional(x, own, mean=params["mean"], matrices=factor @ factor.mT)
-
-    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return mean + L noise of each row's class."""
-        return params["mean"][y] + noise(self.covariances(params)["cholesky"], y, rng)
 
 
 def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> Traceable:

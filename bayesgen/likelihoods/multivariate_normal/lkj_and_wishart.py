@@ -1,10 +1,10 @@
-"""LKJ and inverse-Wishart covariance priors: guesses, closed forms, draws, NumPyro programs.
+"""LKJ and inverse-Wishart covariance priors: closed forms, draws, NumPyro distributions.
 
 Given Sigma of one class the mean is N(mean, Sigma / mean_rows). For p columns Sigma is
 inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), which has closed forms; or
 Sigma = diag(s) R diag(s) with R ~ LKJ(concentration) and half-normal deviations s, which has none.
 
-Functions take a likelihood with the fields of `PRIOR_AXES`: a multivariate normal.
+Functions take a completed multivariate normal.
 """
 
 import functools
@@ -13,87 +13,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood, broadcast_guess, row_chunks
+from bayesgen.likelihoods.base import Likelihood, row_chunks
 from bayesgen.likelihoods.special_functions import log_gamma, namespace
-from bayesgen.typing import Params, Traceable
+from bayesgen.typing import Traceable
 
-PRIOR_AXES = {
-    "mean": ("class", "feature"),
-    "mean_rows": ("class",),
-    "scale": ("class", "feature", "feature"),
-    "covariance_rows": ("class",),
-}
-PRIOR_RANGES = {
-    "mean": "real",
-    "mean_rows": "positive",
-    "scale": "covariance",
-    "covariance_rows": "positive",
-}
-PARAM_AXES = {"mean": ("class", "feature"), "cholesky": ("class", "feature", "feature")}
-PARAM_SUPPORTS = {"mean": "vector", "cholesky": "covariance factor"}
-
-SHARED_ROWS, OWN_ROWS = 1.0, 8.0
-"""Default prior strengths of the covariance's guess: mean log loss over seven tables of numbers,
-with 24 rows and in 5-fold cross-validation, was .461 and .302 at 1 row for a shared covariance
-(.490 and .315 at 4), and .680 and .572 at 8 rows for own ones (.740 and .581 at 4)."""
-MANY_ROWS = 2
-"""Rows per column from which the scatter determines the covariance in every direction."""
-FAINT = 1e-8
-"""Prior strength, as a share of the rows, of a guess that only keeps a matrix from being singular:
-standard deviations down to 1e-4 of a column's remain distinguishable from it."""
 SOLVED_FLOATS = 1 << 16
 """Entries of factors divided at once: half a megabyte, which stays in a second-level cache."""
-
-
-# -- guesses --------------------------------------------------------------------------------------
-
-
-def completed(
-    prior: Likelihood,
-    shape: tuple[int, ...],
-    mean: Float[np.ndarray, "*lead feature"],
-    variance: Float[np.ndarray, "*lead feature"],
-) -> Likelihood:
-    """Return the prior with guesses of None taken from the columns, every array of its shape.
-
-    Args:
-        prior: as a user states it.
-        shape: of the means, (..., class, feature).
-        mean: the columns' guesses of it.
-        variance: the same, within classes.
-    """
-    family, shared = type(prior).__name__, prior.covariance == "shared"
-    wide = (*shape[:-2], 1 if shared else shape[-2])
-    guess = mean[..., None, :] if prior.mean is None else prior.mean
-    rows = prior.covariance_rows
-    if rows is None:
-        rows = SHARED_ROWS if shared else OWN_ROWS
-    matrices = (*wide, shape[-1], shape[-1])
-    if prior.scale is None:
-        scale = np.broadcast_to(diagonals(variance)[..., None, :, :], matrices)
-    else:
-        scale = _matrices(family, prior.scale, matrices)
-    return prior.with_arrays(
-        {
-            "mean": broadcast_guess(family, "mean", guess, shape),
-            "mean_rows": broadcast_guess(family, "mean_rows", prior.mean_rows, shape[:-1]),
-            "scale": scale,
-            "covariance_rows": broadcast_guess(family, "covariance_rows", rows, wide),
-        }
-    )
-
-
-def diagonals(variance: Float[np.ndarray, "*lead feature"]) -> np.ndarray:
-    """Return diagonal matrices, shape (*lead, feature, feature)."""
-    return np.where(np.eye(variance.shape[-1]) > 0, variance[..., None], 0.0)
-
-
-def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a guess of the covariance as matrices: a number or a vector is a diagonal."""
-    guess = np.asarray(scale, dtype=float)
-    if guess.ndim < 2:
-        return np.broadcast_to(np.diag(broadcast_guess(family, "scale", guess, shape[-1:])), shape)
-    return broadcast_guess(family, "scale", guess, shape)
 
 
 # -- inverse-Wishart in closed form --------------------------------------------------
@@ -160,7 +85,7 @@ def divided(
     return out
 
 
-# -- NumPyro programs -------------------------------------------------------------------------
+# -- NumPyro distributions ---------------------------------------------------------------------
 
 
 def lkj_cholesky(n_features: int, concentration: float) -> Any:
@@ -228,48 +153,3 @@ def inverse_wishart(prior: Likelihood) -> Any:
     matrix = prior.covariance_rows[:, None, None] * prior.scale
     degrees = prior.mean.shape[1] - 1 + prior.covariance_rows
     return dist.InverseWishartCholesky(degrees, scale_matrix=matrix)
-
-
-def sample_parameters(name: str, prior: Likelihood, covariance: Any) -> Params:
-    """Sample the Cholesky factors from `covariance`, then the means given them (traced)."""
-    import numpyro
-    import numpyro.distributions as dist
-
-    with numpyro.plate(f"{name}.covariance", prior.scale.shape[0], dim=-1):
-        factor = numpyro.sample(f"{name}.cholesky", covariance)
-    with numpyro.plate(f"{name}.class", prior.mean.shape[0], dim=-1):
-        spread = factor / prior.mean_rows[:, None, None] ** 0.5
-        mean = numpyro.sample(
-            f"{name}.mean", dist.MultivariateNormal(prior.mean, scale_tril=spread)
-        )
-    return {"mean": mean, "cholesky": factor}
-
-
-def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
-    """Return a conjugate prior whose posterior is about that of an LKJ prior.
-
-    Under LKJ a correlation of .9999 is as probable as any other. An inverse-Wishart guess with the
-    strength of p rows makes collinear columns hundreds of times less collinear than they are; where
-    rows are many, its strength is therefore negligible.
-
-    count: rows of each class.
-    """
-    rows = prior.covariance_rows
-    n = count.sum(axis=-1, keepdims=True) if rows.shape[-1] < count.shape[-1] else count
-    many = n >= MANY_ROWS * prior.mean.shape[-1]
-    faint = np.where(many, FAINT * n, rows)
-    return prior.with_arrays({"prior": "conjugate", "covariance_rows": faint})
-
-
-def whitening(
-    mean: np.ndarray, mean_rows: np.ndarray, scale: np.ndarray, scale_rows: np.ndarray
-) -> dict[str, tuple[np.ndarray, ...]]:
-    """Return centers and widths of a posterior of means and covariances (see `supports`).
-
-    After n rows the standard errors of a factor whitened by itself are 1 / sqrt(2 n) for the
-    logarithms of its diagonal and 1 / sqrt(n) below it.
-    """
-    factor, rows = np.linalg.cholesky(scale), np.maximum(scale_rows, 1.0)
-    width = np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)
-    spread = factor / np.sqrt(mean_rows)[:, None, None]
-    return {"cholesky": (factor, width), "mean": (mean, spread)}
