@@ -5,7 +5,6 @@ from os import PathLike
 from bayesgen.errors.kinds import InvalidFile
 from bayesgen.errors.wording import Words
 
-REPLACE_FILE = "Save the model again, or fetch the file again."
 START_AGAIN = "Choose another path for this run, or delete the file to start again."
 SAVED = Words("clf.save(path)", "`bayesgen fit`")
 Path = str | PathLike
@@ -13,12 +12,14 @@ Path = str | PathLike
 
 def unsavable(where: str, value: object) -> InvalidFile:
     """A part of a model is neither data nor a part of this package."""
+    dtype = getattr(value, "dtype", "")
     return InvalidFile(
         "{where} is of type {kind}; numbers, text, arrays and bayesgen's own parts can be saved, "
         "because loading must not run code.",
-        "Leave it out, or store the object with joblib.dump, for your own use only.",
-        where=where,
-        kind=f"{type(value).__module__}.{type(value).__qualname__}",
+        "Leave it out, convert an array by .astype(float) or .astype(str), or store the object "
+        "with joblib.dump, for your own use only.",
+        where=where or "the model",
+        kind=f"{type(value).__module__}.{type(value).__qualname__}{dtype and f' of {dtype}'}",
     )
 
 
@@ -33,24 +34,14 @@ def unreadable_model(path: Path, reason: str) -> InvalidFile:
     )
 
 
-def foreign_file(path: Path, contents: str) -> InvalidFile:
-    """A file holds something else than a model."""
-    return InvalidFile(
-        "{path:path} is {contents}, not a model saved by bayesgen; nothing in it was run.",
-        "Pass a file that {saved} wrote.",
-        path=path,
-        contents=contents,
-        saved=SAVED,
-    )
-
-
 def unusable_model(path: Path, reason: str) -> InvalidFile:
-    """The parts of a file do not make a model."""
+    """A file is damaged, of another kind or forged: its parts do not make a model."""
     return InvalidFile(
-        "{path:path} does not hold a usable model: {reason}.",
-        REPLACE_FILE,
+        "{path:path} does not hold a usable model: {reason}; nothing in it was run.",
+        "Pass a file that {saved} wrote, or save the model again.",
         path=path,
         reason=reason,
+        saved=SAVED,
     )
 
 

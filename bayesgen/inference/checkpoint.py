@@ -107,7 +107,7 @@ def read_run(path: str) -> Run | None:
     if not os.path.lexists(path):
         return None
     try:
-        file = read_model(path, TYPES.together)
+        file = read_model(path, TYPES)
     except InvalidFile as error:
         raise damaged_checkpoint(path, "its bytes are not those of one") from error
     if isinstance(file, Run):
@@ -144,7 +144,7 @@ class RunFile:
         named = {"numbers": numbers, "state": state, "draws": tuple(map(_named, draws))}
         try:
             with replacing(self.path) as temporary:
-                write_model(temporary, dataclasses.replace(run, **named), TYPES.apart)
+                write_model(temporary, dataclasses.replace(run, **named), TYPES)
             self._written = run.steps
         except InvalidFile as error:
             if not self._warned:

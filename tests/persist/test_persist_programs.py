@@ -87,6 +87,7 @@ def test_a_file_holds_one_program_at_most(tmp_path):
     clf.save(path := tmp_path / "model.bgm")
     assert repr(bg.load(path, story=user_programs.bells).unseen) == repr(clf.unseen)
     with pytest.raises(
-        errors.InvalidFile, match=r"two programs, 'user_programs:bells' and '.*keyed"
+        errors.InvalidFile,
+        match=r"read back .*program 'user_programs:bells', and story= is '.*keyed",
     ):
         flowers(unseen=[one, other]).save(path)
