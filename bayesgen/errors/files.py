@@ -5,7 +5,6 @@ from os import PathLike
 from bayesgen.errors.kinds import InvalidFile
 from bayesgen.errors.wording import Words
 
-START_AGAIN = "Choose another path for this run, or delete the file to start again."
 SAVED = Words("clf.save(path)", "`bayesgen fit`")
 Path = str | PathLike
 
@@ -45,21 +44,13 @@ def unusable_model(path: Path, reason: str) -> InvalidFile:
     )
 
 
-def damaged_checkpoint(path: Path, reason: str) -> InvalidFile:
-    """A checkpoint cannot be read."""
+def not_resumable(path: Path, reason: str) -> InvalidFile:
+    """A checkpoint is damaged, or belongs to another run."""
     return InvalidFile(
-        "cannot resume from checkpoint={path:path}: it is damaged, or not a checkpoint ({reason}).",
-        START_AGAIN,
+        "cannot resume from checkpoint={path:path}: {reason}.",
+        "To resume a run, pass its arguments, its data and its random_state, or random_state=None, "
+        "which takes the seed from the file. Choose another path for this run, or delete the file "
+        "to start again.",
         path=path,
         reason=reason,
-    )
-
-
-def other_run(path: Path, what: str) -> InvalidFile:
-    """A checkpoint belongs to a run with another model or other data."""
-    return InvalidFile(
-        "checkpoint={path:path} belongs to another run: its {what} of this call.",
-        START_AGAIN,
-        path=path,
-        what=what,
     )
