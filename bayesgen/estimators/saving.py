@@ -178,20 +178,15 @@ class ModelFile(Registry):
         return estimator
 
     def _program(self, recorded: str) -> Callable:
-        if self.story is None:
+        passed = None if self.story is None else import_path(self.story)
+        if self.story is None or passed != recorded:
             raise InvalidFile(
-                "{path:path} holds draws of the program {name!r}, and no code.",
+                "{path:path} holds draws of the program {recorded!r} without its code, and story= "
+                "is {passed!r}.",
                 Cure(
-                    "Pass the program: bg.load(path, story=...).",
+                    "Pass the program that was fitted: bg.load(path, story=...).",
                     "Such a model opens in Python alone.",
                 ),
-                path=self.path,
-                name=recorded,
-            )
-        if recorded != (passed := import_path(self.story)):
-            raise InvalidFile(
-                "{path:path} holds draws of the program {recorded!r}, and story= is {passed!r}.",
-                "Pass the program that was fitted, or fit this one.",
                 path=self.path,
                 recorded=recorded,
                 passed=passed,
