@@ -1,11 +1,9 @@
 """Reproduce: the command or call, versions, date, seed, and a hash of the data."""
 
-import dataclasses
 import datetime
 import hashlib
 import platform
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
@@ -15,18 +13,7 @@ from bayesgen.report.subject import Subject, Values
 PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
 
 
-@dataclasses.dataclass(frozen=True)
-class Origin:
-    """Origin of a report made on the command line.
-
-    command: as it was typed. file: that was read, or None.
-    """
-
-    command: str
-    file: Path | None = None
-
-
-def reproduction(subject: Subject, origin: Origin | None, date: datetime.date) -> Values:
+def reproduction(subject: Subject, command: str | None, date: datetime.date) -> Values:
     """Return all that another person needs for the same page."""
     versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows = [
@@ -35,11 +22,7 @@ def reproduction(subject: Subject, origin: Origin | None, date: datetime.date) -
         ["versions", ", ".join(versions)],
         ["SHA-256 of the rows as read", hash_of(subject)],
     ]
-    if origin is not None and origin.file is not None and origin.file.is_file():
-        digest = hashlib.sha256(origin.file.read_bytes()).hexdigest()
-        rows.append([f"SHA-256 of {origin.file.name}", digest])
-    call = _call(subject) if origin is None else origin.command
-    return {"call": call, "facts": Grid(["", ""], rows)}
+    return {"call": command or _call(subject), "facts": Grid(["", ""], rows)}
 
 
 def _call(subject: Subject) -> str:
