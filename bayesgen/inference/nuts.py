@@ -411,9 +411,6 @@ class NUTS(Settings):
         """Return the run at its end."""
         file = None if self.checkpoint is None else RunFile(str(self.checkpoint))
         total = self.warmup + self.draws
-        if file is not None and not run.steps:
-            # a path that takes no file is refused before hours of sampling
-            file.write(run)
         try:
             if run.steps < total:
                 # compile before the clock starts: zero steps taken
