@@ -338,7 +338,7 @@ def _draw_each(ranks: Ranks, inference: str, folder: Path) -> None:
         own = {n: f for n, f in ranks.items() if n.startswith(f"{likelihood}: ")}
         direct = f"{likelihood}_{inference}".replace(",", "").replace(" ", "_")
         named = {n.split(": ")[1]: fractions for n, fractions in own.items()}
-        drawn = RankDisplay.from_ranks(named, f"{likelihood}, {inference}", FALSE_ALARM)
+        drawn = RankDisplay(named, f"{likelihood}, {inference}", FALSE_ALARM).plot()
         drawn.figure_.savefig(folder / f"{direct}.png", dpi=110)
 
 

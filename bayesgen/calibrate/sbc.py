@@ -77,7 +77,7 @@ class SimulationBasedCalibration:
     def plot(self, ax: Any = None) -> Any:
         """Draw the ECDF of the ranks minus the uniform law, with a band that holds all curves."""
         ranks = {str(name): self.ranks[name].to_numpy() for name in self.ranks}
-        return self.display(ranks, self.title, FALSE_ALARM, ax=ax)
+        return self.display(ranks, self.title, FALSE_ALARM).plot(ax=ax)
 
     def __repr__(self) -> str:
         """Return the verdict in words."""

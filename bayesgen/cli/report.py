@@ -7,7 +7,7 @@ from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
-from bayesgen.report import Origin, write_report
+from bayesgen.report import write_report
 from bayesgen.table import read_table
 
 
@@ -54,7 +54,7 @@ def report_page(
         title=f"{data}: {rows.target}",
         cv=cv,
         random_state=seed,
-        origin=Origin(shlex.join(["bayesgen", *options.TYPED.get()]), Path(data)),
+        command=shlex.join(["bayesgen", *options.TYPED.get()]),
     )
     facts = {
         "data": data,

@@ -5,20 +5,20 @@ from os import PathLike
 from bayesgen.errors.kinds import InvalidFile
 from bayesgen.errors.wording import Words
 
-REPLACE_FILE = "Save the model again, or fetch the file again."
-START_AGAIN = "Choose another path for this run, or delete the file to start again."
 SAVED = Words("clf.save(path)", "`bayesgen fit`")
 Path = str | PathLike
 
 
 def unsavable(where: str, value: object) -> InvalidFile:
     """A part of a model is neither data nor a part of this package."""
+    dtype = getattr(value, "dtype", "")
     return InvalidFile(
         "{where} is of type {kind}; numbers, text, arrays and bayesgen's own parts can be saved, "
         "because loading must not run code.",
-        "Leave it out, or store the object with joblib.dump, for your own use only.",
-        where=where,
-        kind=f"{type(value).__module__}.{type(value).__qualname__}",
+        "Leave it out, convert an array by .astype(float) or .astype(str), or store the object "
+        "with joblib.dump, for your own use only.",
+        where=where or "the model",
+        kind=f"{type(value).__module__}.{type(value).__qualname__}{dtype and f' of {dtype}'}",
     )
 
 
@@ -33,42 +33,24 @@ def unreadable_model(path: Path, reason: str) -> InvalidFile:
     )
 
 
-def foreign_file(path: Path, contents: str) -> InvalidFile:
-    """A file holds something else than a model."""
+def unusable_model(path: Path, reason: str) -> InvalidFile:
+    """A file is damaged, of another kind or forged: its parts do not make a model."""
     return InvalidFile(
-        "{path:path} is {contents}, not a model saved by bayesgen; nothing in it was run.",
-        "Pass a file that {saved} wrote.",
+        "{path:path} does not hold a usable model: {reason}; nothing in it was run.",
+        "Pass a file that {saved} wrote, or save the model again.",
         path=path,
-        contents=contents,
+        reason=reason,
         saved=SAVED,
     )
 
 
-def unusable_model(path: Path, reason: str) -> InvalidFile:
-    """The parts of a file do not make a model."""
+def not_resumable(path: Path, reason: str) -> InvalidFile:
+    """A checkpoint is damaged, or belongs to another run."""
     return InvalidFile(
-        "{path:path} does not hold a usable model: {reason}.",
-        REPLACE_FILE,
+        "cannot resume from checkpoint={path:path}: {reason}.",
+        "To resume a run, pass its arguments, its data and its random_state, or random_state=None, "
+        "which takes the seed from the file. Choose another path for this run, or delete the file "
+        "to start again.",
         path=path,
         reason=reason,
-    )
-
-
-def damaged_checkpoint(path: Path, reason: str) -> InvalidFile:
-    """A checkpoint cannot be read."""
-    return InvalidFile(
-        "cannot resume from checkpoint={path:path}: it is damaged, or not a checkpoint ({reason}).",
-        START_AGAIN,
-        path=path,
-        reason=reason,
-    )
-
-
-def other_run(path: Path, what: str) -> InvalidFile:
-    """A checkpoint belongs to a run with another model or other data."""
-    return InvalidFile(
-        "checkpoint={path:path} belongs to another run: its {what} of this call.",
-        START_AGAIN,
-        path=path,
-        what=what,
     )

@@ -39,7 +39,7 @@ from bayesgen.inference import (
     log_class_probabilities,
     log_odds,
 )
-from bayesgen.plots.style import Option, pyplot
+from bayesgen.plots.style import Axes, Option, pyplot
 from bayesgen.prevalence import Prevalence, Request
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
 
@@ -1134,12 +1134,19 @@ class Classifier(Estimator):
         return other
 
     def plot_prior(
-        self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option
+        self,
+        X: object,
+        y: object,
+        *,
+        n: int = DRAWS,
+        random_state: object = 0,
+        features: list | tuple | None = None,
+        ax: Axes = None,
     ) -> plots.PriorDisplay:
-        """Draw n rows simulated from the prior beside rows X; options of `PriorDisplay`."""
+        """Draw n rows simulated from the prior beside rows X; features as in `PriorDisplay`."""
         pyplot()  # refuse before anything is computed
         prior = self.sample_prior(n, X, y, random_state=random_state)
-        return plots.PriorDisplay.from_prior(prior, **options)
+        return plots.PriorDisplay(prior, features).plot(ax)
 
     @deduplicate_warnings()
     def plot_densities(

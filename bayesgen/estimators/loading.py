@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from bayesgen.errors import InvalidFile
 from bayesgen.errors.files import unusable_model
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.saving import ROOTS, ModelFile
-from bayesgen.persist import Registry, read_model
+from bayesgen.estimators.saving import ModelFile
+from bayesgen.persist import read_model
 
 
 def load(
@@ -40,9 +40,9 @@ def load(
         ...     bg.load(path)
         QDA()
     """
-    file = ModelFile(path, Registry(ROOTS, set(classes)), story)
-    model = read_model(path, file.together)
-    if story is not None and not file.met:
+    file = ModelFile(path, set(classes), story)
+    model = read_model(path, file)
+    if story is not None and not file.holds_program:
         raise InvalidFile(
             "{path:path} holds a model that is not a program of your own.",
             "Leave out story=.",

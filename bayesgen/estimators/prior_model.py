@@ -113,7 +113,7 @@ class PriorModel(abc.ABC):
     @property
     def rank_display(self) -> Callable[..., RankDisplay]:
         """The plot of ranks among posterior draws."""
-        return RankDisplay.from_ranks
+        return RankDisplay
 
     def named(
         self, params: ParameterDraws

@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -25,14 +25,7 @@ from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import require_axes
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.persist import (
-    InvalidStructure,
-    Parts,
-    Registry,
-    read_model,
-    replacing,
-    write_model,
-)
+from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
 from bayesgen.table import PositionNames, Table, TableColumn
@@ -92,92 +85,90 @@ def save(
     Raises:
         InvalidFile: a part is not data; no file can be written to the path.
     """
-    file = ModelFile(path, Registry(ROOTS), root=estimator, rows=rows)
+    file = ModelFile(path, root=estimator, rows=rows)
     with replacing(path) as temporary:
         n_rows = sum(len(part.codes) for part in rows)
-        write_model(temporary, estimator, file.apart, n_rows=n_rows)
+        write_model(temporary, estimator, file, n_rows=n_rows)
         try:
-            read_model(temporary, file.together)
+            read_model(temporary, file)
         except InvalidFile as error:
             raise InvalidFile(
                 "this {estimator} cannot be saved: what was written could not be read back "
                 "({reason}).",
                 "Store the object with joblib.dump, for your own use only.",
                 estimator=type(estimator).__name__,
-                reason=str(error.__cause__),
+                reason=str(error.__cause__ or error),
             ) from error
 
 
-@dataclasses.dataclass(eq=False)
-class ModelFile:
+class ModelFile(Registry):
     """What a file holds: dataclasses, estimators, and at most one program of the user's own.
 
-    path: of the file. registry: types that may be made. story: the program that was passed, or
-    that was met. met: whether a file holds its draws. root: the estimator that is written, and
-    rows: those of its fit that are written with it.
+    Args:
+        path: of the file.
+        yours: classes of the user's own that it may hold; None: all of this process.
+        story: the program whose draws it may hold.
+        root: the estimator that is written.
+        rows: those of its fit that are written with it.
     """
 
-    path: str | os.PathLike
-    registry: Registry
-    story: Callable | None = None
-    met: bool = False
-    root: object = None
-    rows: Sequence[TrainingRows] = ()
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        yours: Container[type] | None = None,
+        story: Callable | None = None,
+        root: object = None,
+        rows: Sequence[TrainingRows] = (),
+    ) -> None:
+        super().__init__(ROOTS, yours)
+        self.path, self.root, self.rows = path, root, rows
+        self.story, self.holds_program = story, False
 
     def apart(self, value: object) -> tuple[str, Parts] | None:
         """Return the type of an object and its parts; None: it cannot be saved.
 
         Raises:
-            InvalidFile: a program without an import path, or a second program.
+            InvalidFile: a program without an import path.
         """
         if value is not None and value is self.story:
             return PROGRAM, {"path": import_path(value)}
         if not isinstance(value, BaseEstimator):
-            return self.registry.apart(value)
+            return super().apart(value)
         cls, parameters = type(value), value.get_params(deep=False)
-        if (story := parameters.get("story")) is not None:
-            if self.story is not None and story is not self.story:
-                raise InvalidFile(
-                    "the model contains two programs, {one!r} and {other!r}, but a file holds "
-                    "the draws of only one.",
-                    "Save each classifier separately.",
-                    one=import_path(self.story),
-                    other=import_path(story),
-                )
-            self.story = story
+        self.story = parameters.get("story") or self.story
         if vectorizers().get(name := f"sklearn.{cls.__name__}") is cls:
             fitted = {key: vars(value)[key] for key in VOCABULARY if key in vars(value)}
             return name, {"parameters": parameters, "fitted": fitted}
-        if cls not in self.registry.names:
+        if cls not in self.names:
             return None
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
         if self.rows and value is self.root:
             fitted[ROWS] = [rows.as_data() for rows in self.rows]
-        return self.registry.names[cls], {"parameters": parameters, "fitted": fitted}
+        return self.names[cls], {"parameters": parameters, "fitted": fitted}
 
     def together(self, name: str, parts: Parts) -> object:
         """Return the object of a type and its parts.
 
         Raises:
-            InvalidStructure: the parts do not match the type, or are inconsistent.
+            ValueError: the parts do not match the type, or are inconsistent.
             InvalidFile: another program is needed.
             UnknownType: no file may hold the type.
         """
         if name == PROGRAM:
             return self._program(str(parts["path"]))
-        cls = vectorizers().get(name) or self.registry.type(name)
-        if not issubclass(cls, BaseEstimator):
-            return self.registry.together(name, parts)
+        cls = vectorizers().get(name) or self.types.get(name)
+        if cls is None or not issubclass(cls, BaseEstimator):
+            return super().together(name, parts)
         parameters, fitted = (cast(dict, parts[n]) for n in ("parameters", "fitted"))
         if unknown := set(parameters) - set(inspect.signature(cls).parameters):
-            raise InvalidStructure(f"{cls.__name__} has no parameter {min(unknown)!r}")
+            raise ValueError(f"{cls.__name__} has no parameter {min(unknown)!r}")
         for attribute in fitted:
             # an attribute must not hide a method
             hides = hasattr(type(inspect.getattr_static(cls, attribute, None)), "__get__")
             if hides or not re.fullmatch(r"_?[a-z]\w*", attribute):
-                raise InvalidStructure(f"{cls.__name__} has no place for {attribute!r}")
+                raise ValueError(f"{cls.__name__} has no place for {attribute!r}")
         if ROWS in fitted:
             fitted[ROWS] = tuple(TrainingRows.of_table(**rows) for rows in fitted[ROWS])
         _require_consistent(fitted)
@@ -186,25 +177,20 @@ class ModelFile:
         return estimator
 
     def _program(self, recorded: str) -> Callable:
-        if self.story is None:
+        passed = None if self.story is None else import_path(self.story)
+        if self.story is None or passed != recorded:
             raise InvalidFile(
-                "{path:path} holds draws of the program {name!r}, and no code.",
+                "{path:path} holds draws of the program {recorded!r} without its code, and story= "
+                "is {passed!r}.",
                 Cure(
-                    "Pass the program: bg.load(path, story=...).",
+                    "Pass the program that was fitted: bg.load(path, story=...).",
                     "Such a model opens in Python alone.",
                 ),
-                path=self.path,
-                name=recorded,
-            )
-        if recorded != (passed := import_path(self.story)):
-            raise InvalidFile(
-                "{path:path} holds draws of the program {recorded!r}, and story= is {passed!r}.",
-                "Pass the program that was fitted, or fit this one.",
                 path=self.path,
                 recorded=recorded,
                 passed=passed,
             )
-        self.met = True
+        self.holds_program = True
         return self.story
 
 
@@ -262,7 +248,7 @@ def _require_state(state: TrainingState, sizes: Mapping[str, dict[str, int]]) ->
         wide = isinstance(columns, NumericColumns)
         names = columns.names if wide else [column.reads for column in columns]
         if not set(names) <= set(state.schema.names):
-            raise InvalidStructure("its blocks have other columns than its table")
+            raise ValueError("its blocks have other columns than its table")
         dataclasses.replace(cast(Any, state.likelihoods[name]))  # refuses what is not a prior
         statistics.blocks[name].require_axes(name, sizes[name])
 
@@ -282,7 +268,7 @@ def _require_posterior(
         if kept is not None:
             axis = reader.full[name].subset_axis
             if not ((kept >= 0) & (kept < lengths[axis])).all():
-                raise InvalidStructure(f"what is kept of {name} is not part of its {lengths[axis]}")
+                raise ValueError(f"what is kept of {name} is not part of its {lengths[axis]}")
             lengths[axis] = len(kept)
         # draws have only the settings of their families
         family.require_axes(name, lengths, shared=True, finite=params is None)
@@ -301,9 +287,9 @@ def _require_stack(fitted: Mapping[str, Any]) -> None:
     _require_equal("classes", classes.tolist(), *(m.classes_.tolist() for m in members.values()))
     shares = [np.array(list(weights.values())), *([] if pool is None else [pool.share])]
     if any((share <= 0).any() or abs(share.sum() - 1) > 1e-6 for share in shares):
-        raise InvalidStructure("its weights are not positive, or do not sum to 1")
+        raise ValueError("its weights are not positive, or do not sum to 1")
     if isinstance(readout, Pooled) and not 0 <= readout.share <= 1:
-        raise InvalidStructure("the share of its pool is not between 0 and 1")
+        raise ValueError("the share of its pool is not between 0 and 1")
     for name, part in {"pool": pool, "left_out": left_out}.items():
         if part is not None:
             part.require_axes(name, {"class": len(classes)})
@@ -311,4 +297,4 @@ def _require_stack(fitted: Mapping[str, Any]) -> None:
 
 def _require_equal(what: str, first: object, *others: object) -> None:
     if any(other != first for other in others):
-        raise InvalidStructure(f"it has several lists of {what}, which differ")
+        raise ValueError(f"it has several lists of {what}, which differ")

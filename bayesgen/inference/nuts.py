@@ -19,12 +19,12 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.arguments import out_of_range, unknown_argument
-from bayesgen.errors.files import other_run
+from bayesgen.errors.files import not_resumable
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import named
 from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.checkpoint import Run, RunFile, Tree, read_run
+from bayesgen.inference.checkpoint import Run, RunFile, Tree, digest, read_run
 from bayesgen.inference.closed_blocks import (
     chains_of_draws,
     closed_blocks,
@@ -96,14 +96,18 @@ class CompiledNUTS:
     potential_energy: Callable
 
     def first(self, keys: Traceable, tree: dict, n_draws: int) -> tuple:
-        """Return the state of all chains, and n_draws draws; only their shapes mean something."""
+        """Return the state of all chains, and n_draws draws in at most one piece.
+
+        Only their shapes mean something.
+        """
         import jax
         import jax.numpy as jnp
 
         state = self.start(keys, tree)
         _, (u, stats) = self.advance(state, tree, 0)
         draws = (self.values(u, tree), u, stats)
-        return state, jax.tree.map(lambda a: jnp.zeros((n_draws, *a.shape[1:]), a.dtype), draws)
+        piece = jax.tree.map(lambda a: jnp.zeros((n_draws, *a.shape[1:]), a.dtype), draws)
+        return state, (piece,) if n_draws else ()
 
     def taken(self, state: Tree, tree: dict, n: int, *, kept: bool) -> tuple:
         """Return the state after n <= CHUNK steps and, where they are kept, a tuple of their draws.
@@ -204,8 +208,8 @@ class NUTS(Settings):
             that it is intact even if the process is killed. If the file exists, the same call
             resumes from it and returns the draws of an uninterrupted run, bit for bit; a finished
             run returns its draws immediately. The file is kept. With random_state=None its seed is
-            reused. It contains the data behind the density: the statistics of the rows, or, for a
-            user program, the rows themselves.
+            reused. It holds a digest of the data behind the density, not the data. If it cannot be
+            written, the fit stops, and what was written before can be resumed.
         max_tree_depth, dense_mass, step_size, adapt_step_size, adapt_mass_matrix: of
             `numpyro.infer.NUTS`, with its defaults: a draw takes at most 2^max_tree_depth steps; a
             dense mass matrix follows correlations that are left between the whitened coordinates.
@@ -289,7 +293,7 @@ class NUTS(Settings):
     def kept_seed(self) -> int | None:
         """Return the seed of the run in the checkpoint, or None where there is none."""
         file = None if self.checkpoint is None else read_run(str(self.checkpoint))
-        return None if file is None else file.seed
+        return None if file is None else file.settings.get("seed")
 
     def infer(self, problem: Problem, seed: int) -> Draws | ClosedForm:
         """Return draws of every parameter, with the diagnostics of those that were sampled.
@@ -359,10 +363,10 @@ class NUTS(Settings):
         options["target_accept_prob"] = self.target_accept
         sampler = compiled(density, self.warmup, tuple(options.items()))
         with jax.enable_x64(True):
-            run = Run(self._settings(), seed, jax.tree.map(jnp.asarray, tree))
+            tree = jax.tree.map(jnp.asarray, tree)
             with status_line(COMPILING, self.progress):
-                run = self._begun(sampler, run)
-            done = self._sample(sampler, run)
+                run = self._begun(sampler, tree, seed)
+            done = self._sample(sampler, tree, run)
         values, coordinates, stats = jax.tree.map(
             lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
         )
@@ -370,7 +374,7 @@ class NUTS(Settings):
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
-    def _begun(self, sampler: CompiledNUTS, run: Run) -> Run:
+    def _begun(self, sampler: CompiledNUTS, tree: dict, seed: int) -> Run:
         """Return a run at its start, or as far as the one in the checkpoint got.
 
         Raises:
@@ -378,18 +382,20 @@ class NUTS(Settings):
         """
         import jax
 
-        path = str(self.checkpoint)
         # keys as their bits: a checkpoint holds arrays
-        keys = jax.random.split(jax.random.PRNGKey(run.seed), self.chains)
-        file = None if self.checkpoint is None else read_run(path)
+        keys = jax.random.split(jax.random.PRNGKey(seed), self.chains)
+        if self.checkpoint is None:
+            return Run({}, state=sampler.start(keys, tree))
+        path, settings = str(self.checkpoint), self._settings() | {"seed": seed}
+        run = Run(settings | {"digest of data and model": digest(tree)})
+        file = read_run(path)
         if file is None:
-            return dataclasses.replace(run, state=sampler.start(keys, run.numbers))
+            return dataclasses.replace(run, state=sampler.start(keys, tree))
         first = functools.partial(sampler.first, n_draws=max(file.steps - self.warmup, 0))
-        shapes = functools.partial(jax.eval_shape, first, keys, run.numbers)
-        run = run.resumed(file, path, shapes)
-        now, then = map(np.asarray, sampler.potential_energy(run.state, run.numbers))
+        run = run.resumed(file, path, functools.partial(jax.eval_shape, first, keys, tree))
+        now, then = map(np.asarray, sampler.potential_energy(run.state, tree))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
-            raise other_run(path, "model differs from that")
+            raise not_resumable(path, "its model differs from that of this call")
         return run
 
     def _settings(self) -> dict:
@@ -398,10 +404,10 @@ class NUTS(Settings):
         packages = ("jax", "numpyro")
         return {
             **{name: getattr(self, name) for name in arguments},
-            **{f"the version of {name}": version(name) for name in packages},
+            **{f"version of {name}": version(name) for name in packages},
         }
 
-    def _sample(self, sampler: CompiledNUTS, run: Run) -> Run:
+    def _sample(self, sampler: CompiledNUTS, tree: dict, run: Run) -> Run:
         """Return the run at its end."""
         file = None if self.checkpoint is None else RunFile(str(self.checkpoint))
         total = self.warmup + self.draws
@@ -409,7 +415,7 @@ class NUTS(Settings):
             if run.steps < total:
                 # compile before the clock starts: zero steps taken
                 with status_line(COMPILING, self.progress):
-                    sampler.taken(run.state, run.numbers, 0, kept=True)
+                    sampler.taken(run.state, tree, 0, kept=True)
             began = time.perf_counter() - run.seconds
             with progress_bar(
                 total, self.progress, unit="draw", title="NUTS", already=run.steps
@@ -418,7 +424,7 @@ class NUTS(Settings):
                     if begin < run.steps:
                         continue
                     kept = begin >= self.warmup
-                    state, draws = sampler.taken(run.state, run.numbers, end - begin, kept=kept)
+                    state, draws = sampler.taken(run.state, tree, end - begin, kept=kept)
                     reached = {"steps": end, "state": state, "draws": (*run.draws, *draws)}
                     # in one assignment: Ctrl-C may come between any two instructions
                     run = dataclasses.replace(run, **reached, seconds=time.perf_counter() - began)
@@ -426,10 +432,11 @@ class NUTS(Settings):
                     if file is not None and (end == total or file.due()):
                         file.write(run)
         except KeyboardInterrupt as stop:
-            written = file is not None and file.write(run)
-            had, path = max(run.steps - self.warmup, 0), str(self.checkpoint)
+            if file is not None:
+                file.write(run)
+            had, path = max(run.steps - self.warmup, 0), self.checkpoint
             counts = {"had": had, "draws": self.draws, "chains": self.chains}
-            stop.add_note(_interrupted(path, **counts, written=written))
+            stop.add_note(_interrupted(path, **counts))
             raise
         return run
 
@@ -480,13 +487,13 @@ def _report(coordinates: np.ndarray, stats: Values, seconds: float, warmup: int)
     )
 
 
-def _interrupted(path: str, *, had: int, draws: int, chains: int, written: bool) -> str:
+def _interrupted(path: object, *, had: int, draws: int, chains: int) -> str:
     """Return a note for the exception that stops a sampler: the number of draws so far."""
     where = f"NUTS had {had:,} of {draws:,} draws of each of {chains} chains"
     if not had:
         where = (
             f"NUTS was in its warm-up and had none of {draws:,} draws of each of {chains} chains"
         )
-    if written:
+    if path is not None:
         return f"{where}. {path!r} holds its state: repeat the same call to resume."
     return f"{where}. They are lost; NUTS(checkpoint='run.bgm') keeps them for the next call."

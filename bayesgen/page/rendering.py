@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 
-from bayesgen.persist.container import replacing
+from bayesgen.persist import replacing
 
 
 def html(

@@ -5,7 +5,6 @@ older one atomically. Loading reverses this: every object is built by the constr
 is allowed (`registry`). Nothing in a file is executed, and no name in it is imported.
 """
 
-from bayesgen.persist.container import InvalidStructure as InvalidStructure
 from bayesgen.persist.container import leftovers as leftovers
 from bayesgen.persist.container import replacing as replacing
 from bayesgen.persist.registry import Parts as Parts

@@ -9,10 +9,7 @@ bytes between members, such as dates, which are not read. Nor does it detect tam
 who changes a file can update the checksum; the contents are therefore validated as well.
 """
 
-import codecs
 import contextlib
-import dataclasses
-import errno
 import glob
 import json
 import math
@@ -25,7 +22,6 @@ from pathlib import Path
 import numpy as np
 
 from bayesgen.errors import InvalidFile
-from bayesgen.errors.files import foreign_file, unreadable_model
 
 Json = dict | list | str | int | float | bool | None
 
@@ -33,21 +29,6 @@ TEXT = "model.json"
 NATIVE = [np.dtype(code) for code in "?bhilqBHILQefd"]
 DTYPES: dict[str, np.dtype] = {d.str: d for n in NATIVE for d in (n, n.newbyteorder())}
 """Types of numbers in files, by NumPy's short names. Those of 16 bytes differ between machines."""
-
-FOREIGN = {
-    b"\x80": "a pickle, which could run code",
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of netCDF-4 are",
-    b"CDF": "a netCDF file",
-    b"PAR1": "a Parquet file",
-}
-"""The first bytes of other files."""
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk, a quota or a limit that takes no more bytes."""
-
-
-class InvalidStructure(ValueError):
-    """Part of a file is invalid; `read_model` converts this to a user-facing error."""
 
 
 @contextlib.contextmanager
@@ -66,19 +47,15 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
         # does not follow a symbolic link planted there
         temporary.touch(exist_ok=False)
         yield temporary
-        _settle(temporary)
+        _flush(temporary)
         temporary.replace(target)
-        _settle(target.parent)
+        _flush(target.parent)
     except OSError as error:
-        full = error.errno in FULL
-        reason = os.strerror(error.errno) if full else error.strerror or str(error)
         raise InvalidFile(
-            "cannot write {path:path}: {reason}{needed}.",
-            "{space}hoose another path.",
+            "cannot write {path:path}: {reason}.",
+            "Choose a path in an existing folder, on a disk with space.",
             path=path,
-            reason=reason,
-            needed="" if full else "; a file in an existing folder is needed",
-            space="Free some space, or c" if full else "C",
+            reason=os.strerror(error.errno) if error.errno else str(error),
         ) from error
     finally:
         with contextlib.suppress(OSError):
@@ -91,8 +68,8 @@ def leftovers(path: str | os.PathLike) -> list[Path]:
     return list(target.parent.glob(f".{glob.escape(target.name)}.{8 * '[0-9a-f]'}.tmp"))
 
 
-def _settle(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to disk (fsync)."""
+def _flush(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to disk."""
     if path.is_dir() and os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -113,99 +90,55 @@ def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Archive:
-    """An open model file.
+    """An open model file, whose members take no more bytes than the file does.
 
-    tree: its JSON. members: the arrays that were not read yet, by name.
+    Args:
+        file: the archive.
+        size: of the file, in bytes.
+
+    Raises:
+        ValueError: its members are compressed, overlap or have one name, or none of
+            them is the JSON.
     """
 
-    tree: Json
-    members: dict[str, zipfile.ZipInfo]
-    file: zipfile.ZipFile
+    def __init__(self, file: zipfile.ZipFile, size: int) -> None:
+        members = file.infolist()
+        for member in members:
+            if member.compress_type or member.compress_size != member.file_size:
+                reason = "is compressed, which clf.save(path) never does"
+                raise ValueError(f"{member.filename!r} {reason}")
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("its members are larger than the file")
+        self._file = file
+        self._unread = {member.filename: member for member in members}
+        if len(self._unread) < len(members):
+            raise ValueError("two of its members have the same name")
+        if TEXT not in self._unread:
+            raise ValueError(f"it is a zip archive without {TEXT}")
+
+    def text(self) -> Json:
+        """Return the JSON."""
+        return json.loads(self._file.read(TEXT))
 
     def array(self, name: str) -> np.ndarray:
         """Return an array, which can be read only once.
 
         Raises:
-            InvalidStructure: the member is absent, was read before, or differs from its stated
-                size.
+            ValueError: the member is absent, was read before, or differs from its stated size.
             BadZipFile: its bytes are damaged.
         """
-        if name not in self.members:
-            raise InvalidStructure(f"it has no array {name!r}, or asks for it twice")
-        info = self.members.pop(name)
-        with self.file.open(info) as member:
+        info = self._unread.pop(f"{name}.npy", None)
+        if info is None:
+            raise ValueError(f"it has no array {name!r}, or asks for it twice")
+        with self._file.open(info) as member:
             version = np.lib.format.read_magic(member)
             shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
             if version != (1, 0) or by_columns:
-                raise InvalidStructure(f"{name!r} is not an array as clf.save(path) writes it")
+                raise ValueError(f"{name!r} is not an array as clf.save(path) writes it")
             # strings of width 0 take no bytes, so their number would be unbounded
             if dtype.str not in DTYPES and (dtype.kind != "U" or not dtype.itemsize):
-                raise InvalidStructure(f"{name!r} is an array of {dtype}")
+                raise ValueError(f"{name!r} is an array of {dtype}")
             if member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-                raise InvalidStructure(f"{name!r} is not as large as its shape {shape} says")
+                raise ValueError(f"{name!r} is not as large as its shape {shape} says")
             return np.ndarray(shape, dtype, bytearray(member.read()))
-
-
-@contextlib.contextmanager
-def opened(path: Path) -> Generator[Archive]:
-    """Open a model file after checking its sizes.
-
-    Raises:
-        InvalidFile: the file is absent, damaged or not a model; also for damaged arrays read in the
-            block.
-        InvalidStructure: its members are compressed, overlap, or have one name.
-    """
-    try:
-        if not path.is_file():
-            reason = "it is no file" if path.exists() else "there is no such file"
-            raise unreadable_model(path, reason)
-        with path.open("rb") as file:
-            start = file.read(4096)
-            if not start.startswith(b"PK\x03\x04"):
-                raise foreign_file(path, _described(start))
-            with zipfile.ZipFile(file) as archive:
-                members = {info.filename: info for info in archive.infolist()}
-                if TEXT not in members:
-                    raise foreign_file(path, f"a zip archive without {TEXT}")
-                _require_sizes(archive.infolist(), path.stat().st_size)
-                tree = json.loads(archive.read(members.pop(TEXT)))
-                arrays = {name.removesuffix(".npy"): info for name, info in members.items()}
-                yield Archive(tree, arrays, archive)
-    except OSError as error:
-        raise unreadable_model(path, error.strerror or str(error)) from error
-    except (zipfile.BadZipFile, EOFError) as error:
-        reason = str(error).rstrip(".") or "its end is missing"
-        raise InvalidFile(
-            "{path:path} is damaged: {reason}.",
-            "Save the model again, or fetch the file again.",
-            path=path,
-            reason=reason,
-        ) from error
-
-
-def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Reject compressed or repeated members, and members that exceed the file together."""
-    for member in members:
-        if member.compress_type or member.compress_size != member.file_size:
-            reason = "is compressed, which clf.save(path) never does"
-            raise InvalidStructure(f"{member.filename!r} {reason}")
-    if len({member.filename for member in members}) < len(members):
-        raise InvalidStructure("two of its members have the same name")
-    if sum(member.file_size for member in members) > size:
-        raise InvalidStructure("its members are larger than the file")
-
-
-def _described(start: bytes) -> str:
-    if not start:
-        return "an empty file"
-    for signature, words in FOREIGN.items():
-        if start.startswith(signature):
-            return words
-    try:
-        # the sample may end within a character
-        text = codecs.getincrementaldecoder("utf-8")().decode(start)
-    except UnicodeDecodeError:
-        return "no zip archive"
-    return "a text file" if "".join(text.split()).isprintable() else "no zip archive"

@@ -10,25 +10,18 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesgen.errors import BayesgenError, Cure, InvalidFile
-from bayesgen.errors.files import unsavable, unusable_model
-from bayesgen.persist.container import (
-    DTYPES,
-    Archive,
-    InvalidStructure,
-    Json,
-    opened,
-    write_zip,
-)
-from bayesgen.persist.registry import Apart, Parts, Together, UnknownType
+from bayesgen.errors.files import unreadable_model, unsavable, unusable_model
+from bayesgen.persist.container import DTYPES, Archive, Json, write_zip
+from bayesgen.persist.registry import Registry, UnknownType
 
 FORMAT = 1
 """Raised when files change so that an older version could not read them."""
@@ -40,40 +33,53 @@ NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 Where = tuple[str, ...]
 
 
-def write_model(path: Path, model: object, apart: Apart, *, n_rows: int = 0) -> None:
+def write_model(path: Path, model: object, registry: Registry, *, n_rows: int = 0) -> None:
     """Write a model to a file.
 
     Args:
         path: of the file.
         model: an estimator, or anything else of the closed set of types.
-        apart: takes apart what a file may hold beside numbers, text, arrays and collections.
+        registry: what a file may hold beside numbers, text, arrays and collections.
         n_rows: number of rows of the fit that the model holds, which the file states.
 
     Raises:
         InvalidFile: a part is not data.
     """
-    writer = Writer(apart)
+    writer = Writer(registry)
     node = writer.node(model)
     tree = {"format": FORMAT, "version": version("bayesgen"), "rows": n_rows, "model": node}
     write_zip(path, tree, writer.arrays)
 
 
-def read_model(path: str | os.PathLike, together: Together) -> object:
+def read_model(path: str | os.PathLike, registry: Registry) -> object:
     """Return the model of a file.
 
     Args:
         path: of the file.
-        together: makes objects of their parts.
+        registry: what a file may hold beside numbers, text, arrays and collections.
 
     Raises:
         InvalidFile: any defect of the file, in one sentence; nothing in it is executed.
     """
-    path = Path(path)
     try:
-        with opened(path) as archive:
-            return Reader(together, archive).value(_model(path, archive.tree))
+        with zipfile.ZipFile(path) as file:
+            archive = Archive(file, Path(path).stat().st_size)
+            tree: Any = archive.text()
+            if tree["format"] != FORMAT:
+                raise InvalidFile(
+                    "{path:path} has the format {found!r}; this version of bayesgen reads the "
+                    "format {supported}.",
+                    "Upgrade: pip install --upgrade bayesgen. If the file is older, save the model "
+                    "again.",
+                    path=path,
+                    found=tree["format"],
+                    supported=FORMAT,
+                )
+            return Reader(registry, archive).value(tree["model"])
     except InvalidFile:
         raise
+    except OSError as error:
+        raise unreadable_model(path, error.strerror or str(error)) from error
     except UnknownType as error:
         raise InvalidFile(
             "{path:path} refers to {name!r}, which this version of bayesgen does not have.",
@@ -92,88 +98,14 @@ def read_model(path: str | os.PathLike, together: Together) -> object:
         raise unusable_model(path, reason) from error
 
 
-def _model(path: Path, tree: Json) -> Json:
-    if not isinstance(tree, dict):
-        raise InvalidStructure("it does not say what it holds")
-    form = tree.get("format")
-    if type(form) is not int or form < 1:
-        raise InvalidStructure("it has no format that bayesgen knows")
-    if form > FORMAT:
-        raise InvalidFile(
-            "{path:path} has the format {found!r}; this version of bayesgen reads formats up "
-            "to {supported}.",
-            "Upgrade: pip install --upgrade bayesgen.",
-            path=path,
-            found=form,
-            supported=FORMAT,
-        )
-    return tree["model"]
-
-
-# -- objects of NumPy and SciPy, in the terms of simpler ones --------------------------------------
-
-
-def _apart(value: object) -> tuple[str, Parts] | None:
-    """Return the name of an object's type and its parts; None of any other type."""
-    match value:
-        case np.generic():
-            name = "text" if value.dtype.kind == "U" else value.dtype.str
-            return "numpy.scalar", {"dtype": name, "value": value.item()}
-        case np.ndarray() if value.dtype.kind == "O":
-            return "numpy.objects", {"shape": value.shape, "items": value.ravel().tolist()}
-        case np.dtype():
-            return "numpy.dtype", {"name": value.str}
-        case type() if issubclass(value, np.number):
-            return "numpy.type", {"name": np.dtype(value).str}
-        case np.random.RandomState():
-            return "numpy.RandomState", value.get_state(legacy=False)
-        case sparse.csr_array():
-            parts = ("data", "indices", "indptr", "shape")
-            return "scipy.csr_array", {name: getattr(value, name) for name in parts}
-    return None
-
-
-def _scalar(dtype: str, value: object) -> np.generic:
-    return (np.str_ if dtype == "text" else DTYPES[dtype].type)(value)
-
-
-def _objects(shape: tuple[int, ...], items: list) -> np.ndarray:
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array.reshape(shape)
-
-
-def _random_state(**state: Any) -> np.random.RandomState:
-    generator = np.random.RandomState(0)
-    generator.set_state(state)
-    return generator
-
-
-def _csr_array(shape: tuple[int, int], **parts: np.ndarray) -> sparse.csr_array:
-    matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-TOGETHER: Mapping[str, Callable[..., object]] = {
-    "numpy.scalar": _scalar,
-    "numpy.objects": _objects,
-    "numpy.dtype": lambda name: DTYPES[name],
-    "numpy.type": lambda name: DTYPES[name].type,
-    "numpy.RandomState": _random_state,
-    "scipy.csr_array": _csr_array,
-}
-"""What puts the parts of `_apart` together again, by name."""
-
-
-# -- writing and reading ---------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Writer:
     """One model on its way to a file. arrays: by their name in the file."""
 
-    apart: Apart
+    registry: Registry
     arrays: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     def node(self, value: object, where: Where = ()) -> Json:
@@ -200,18 +132,12 @@ class Writer:
             }
         dtype = getattr(value, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype.kind not in "OU" and dtype.str not in DTYPES:
-            raise InvalidFile(
-                "{where} is an array of {found}; whole and real numbers, booleans and text can be "
-                "saved.",
-                "Convert it: .astype(float) or .astype(str).",
-                where=_shown(where),
-                found=dtype,
-            )
+            raise unsavable(".".join(where), value)
         if isinstance(value, np.ndarray) and value.dtype.kind != "O":
             return self._array(value, where)
-        if (known := _apart(value) or self.apart(value)) is None:
-            raise unsavable(_shown(where), value)
-        name, parts = known
+        if (record := self.registry.apart(value)) is None:
+            raise unsavable(".".join(where), value)
+        name, parts = record
         nodes = {key: self.node(part, (*where, key)) for key, part in parts.items()}
         return {"object": {"type": name, "parts": nodes}}
 
@@ -231,25 +157,24 @@ class Writer:
         return {"array": name} if order == usual else {"transposed": [name, order]}
 
 
-def _shown(where: Where) -> str:
-    return ".".join(where) or "the model"
+# -- reading ---------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reader:
     """One open file."""
 
-    together: Together
+    registry: Registry
     archive: Archive
 
     def value(self, node: Any) -> object:
         """Return the value of a node.
 
         Raises:
-            InvalidStructure, UnknownType, KeyError, TypeError, ...: `Writer` writes no such node.
+            ValueError, UnknownType, KeyError, TypeError, ...: `Writer` writes no such node.
         """
         if isinstance(node, list):
-            raise InvalidStructure("a list stands where a value belongs")
+            raise ValueError("a list stands where a value belongs")
         if not isinstance(node, dict):
             return node
         ((word, content),) = node.items()
@@ -268,8 +193,6 @@ class Reader:
                 name, order = content
                 return self.archive.array(name).transpose(np.argsort(order))
             case "object":
-                name = content["type"]
                 parts = {key: self.value(part) for key, part in content["parts"].items()}
-                made = TOGETHER.get(name)
-                return self.together(name, parts) if made is None else made(**parts)
+                return self.registry.together(content["type"], parts)
         raise KeyError(word)

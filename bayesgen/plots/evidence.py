@@ -16,10 +16,6 @@ from bayesgen.table import Table, read_table
 
 MOST = 15
 """Most bars of one picture; smaller ones are added up."""
-MARGIN = 4
-"""Pixels between a number and the end of the axis."""
-PASSES = 3
-"""Times that the axis is widened, as the layout and the scale change with it."""
 NUMBER: dict[str, Any] = {
     "color": INK,
     "fontsize": "small",
@@ -129,27 +125,15 @@ class EvidenceDisplay(Display):
             finite = np.isfinite(self.ends).all(axis=1)
             spans, below = (start[1:, None] + self.ends)[finite].T, place[1:-1][finite] + 0.38
             self.ax_.plot(spans, [below, below], color=INK, linewidth=1.2, marker="|")
-        self._words(place)
-
-    def _words(self, place: np.ndarray) -> None:
         self.ax_.set_yticks(place, ["prior", *self.names, "all"])
         self.ax_.set_ylim(place[-1] + 0.6, -0.6)
-        self._widen()
+        # numbers stand beside the bars
+        self.ax_.use_sticky_edges = False
+        self.ax_.margins(x=0.15)
         self.ax_.set_xlabel(f"log-odds of {self.target} against {self.against} (nats)")
         pair = "" if self.classes == 2 else f" if {self.target} or {self.against}"
         title = f"P({self.target}{pair}) = {expit(self.total):.3g}"
         self.ax_.set_title(title, fontsize="medium", loc="left")
-
-    def _widen(self) -> None:
-        """Widen the axis until each number, whose width is fixed in points, lies within it."""
-        for _ in range(PASSES):
-            self.ax_.figure.draw_without_rendering()  # the layout makes room for names of columns
-            low, high = self.ax_.get_xlim()
-            boxes = [text.get_window_extent() for text in self.ax_.texts]
-            inside = self.ax_.transData.inverted()
-            ends = inside.transform([(box.x0 - MARGIN, box.y0) for box in boxes])[:, 0].min()
-            last = inside.transform([(box.x1 + MARGIN, box.y0) for box in boxes])[:, 0].max()
-            self.ax_.set_xlim(min(low, ends), max(high, last))
 
 
 def _pair(clf: Generative, row: object, target: Hashable, against: Hashable) -> tuple:

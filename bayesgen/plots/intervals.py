@@ -13,8 +13,6 @@ from bayesgen.plots.style import FAINT, INK, Axes, color, marker, pyplot
 
 MOST_ROWS = 80
 """Bars that can still be distinguished in one panel."""
-_BLACK = 7
-"""Look of "is not" among three classes or more: black stands out from every other color."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -28,8 +26,7 @@ class IntervalDisplay(Display):
         truth: their labels, or None.
         name: the class.
         prob: level of the intervals.
-        looks: number of the color and marker of rows of the class, and of the others: those that
-            the classes have in all pictures.
+        code: position of the class in `classes_`, which has its color and marker in all pictures.
 
     Example:
         >>> import bayesgen as bg
@@ -46,7 +43,7 @@ class IntervalDisplay(Display):
     truth: np.ndarray | None = dataclasses.field(repr=False)
     name: Hashable
     prob: float
-    looks: tuple[int, int] = dataclasses.field(default=(0, 1), repr=False)
+    code: int = 0
 
     @classmethod
     def from_estimator(
@@ -79,8 +76,7 @@ class IntervalDisplay(Display):
             order = order[np.linspace(0, len(order) - 1, MOST_ROWS).astype(int)]
         interval = clf.predict_interval(X, prob)[order, k]
         truth = None if y is None else np.asarray(y)[order]
-        looks = (k, 1 - k if len(classes) == 2 else _BLACK if k % 8 != _BLACK else 0)
-        return cls(probability[order], interval, order, truth, name, prob, looks).plot(ax=ax)
+        return cls(probability[order], interval, order, truth, name, prob, k).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(7.5, 3.8))
@@ -90,11 +86,13 @@ class IntervalDisplay(Display):
         if self.truth is None:
             self.ax_.plot(place, self.probability, "o", color=INK, markersize=4)
         else:
-            is_class = self.truth == self.name
-            labels, masks = (f"is {self.name}", "is not"), (is_class, ~is_class)
-            for k, label, rows in zip(self.looks, labels, masks, strict=True):
-                look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": label}
-                self.ax_.plot(place[rows], self.probability[rows], markersize=5, **look)
+            rows, look = self.truth == self.name, {"linestyle": "none", "markersize": 5}
+            kind = {"marker": marker(self.code), "color": color(self.code)}
+            self.ax_.plot(
+                place[rows], self.probability[rows], label=f"is {self.name}", **kind, **look
+            )
+            kind = {"marker": "x", "color": INK, "label": "is not"}
+            self.ax_.plot(place[~rows], self.probability[~rows], **kind, **look)
             self.ax_.legend(loc="upper left", frameon=False)
         self.ax_.set(
             ylim=(-0.02, 1.02),

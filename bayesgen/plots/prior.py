@@ -7,7 +7,7 @@ import numpy as np
 
 from bayesgen.plots.columns import chosen, count_columns, draw_levels, level_shares, observed
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import INK, Axes, color, pyplot
+from bayesgen.plots.style import INK, Axes, color
 from bayesgen.table import TableColumn, read_table
 
 BINS = 30
@@ -22,46 +22,32 @@ class PriorDisplay(Display):
     If simulated values are impossible, or far wider or narrower than the observed ones, the prior
     does not reflect prior knowledge: state its guesses, or their strength in rows.
 
-    Attributes:
+    Args:
         prior: what `sample_prior` returns.
-        features: names of the columns that are drawn.
+        features: columns by name or by position; None: the first twelve.
 
     Example:
         >>> import bayesgen as bg
         >>> X, y = bg.datasets.load_titanic_passengers()
-        >>> bg.NaiveBayes().plot_prior(X, y, random_state=0).features
+        >>> display = bg.NaiveBayes().plot_prior(X, y, random_state=0)
+        >>> [ax.get_xlabel() for ax in display.axes_]
         ['sex', 'age', 'passengerClass']
     """
 
     prior: Any = dataclasses.field(repr=False)
-    features: list
-
-    @classmethod
-    def from_prior(
-        cls, prior: Any, *, features: list | tuple | None = None, ax: Axes = None
-    ) -> "PriorDisplay":
-        """Draw the result of `sample_prior`, a panel for each column.
-
-        Args:
-            prior: the result.
-            features: columns by name or by position; None: the first twelve.
-            ax: axes to draw on, one for each column; None makes them.
-        """
-        pyplot()  # refuse before anything is computed
-        table = read_table(prior.observed[0])
-        display = cls(prior, [column.name for column in chosen(table, features)]).plot(ax=ax)
-        if ax is None and features is None:
-            count_columns(display, table)
-        return display
+    features: list | tuple | None = dataclasses.field(default=None, repr=False)
 
     def _draw(self, ax: Axes) -> None:
-        panels = self._panels(ax, len(self.features))
-        simulated = chosen(read_table(self.prior.X), self.features)
-        seen = chosen(read_table(self.prior.observed[0]), self.features)
+        table = read_table(self.prior.observed[0])
+        seen = chosen(table, self.features)
+        simulated = chosen(read_table(self.prior.X), [column.name for column in seen])
+        panels = self._panels(ax, len(seen))
         for axes, drawn, cells in zip(panels, simulated, seen, strict=True):
             draw = _levels if cells.kind == "level" else _numbers
             draw(axes, drawn, cells)
             axes.set(xlabel=str(cells.name), ylabel="share of the rows")
+        if ax is None and self.features is None:
+            count_columns(self, table)
         self._legend(ax, frameon=False, fontsize="small")
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.calibrate.uniformity import bands
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, color, line, pyplot
+from bayesgen.plots.style import FAINT, INK, Axes, color, line
 
 MOST_NAMED = 12
 """Curves that a legend names; of more, those that leave the band, the farthest first."""
@@ -32,28 +32,8 @@ class RankDisplay(Display):
     """
 
     ranks: Mapping[str, Float[np.ndarray, " fit"]] = dataclasses.field(repr=False)
-    title: str
-    false_alarm: float
-
-    @classmethod
-    def from_ranks(
-        cls,
-        ranks: Mapping[str, Float[np.ndarray, " fit"]],
-        title: str = "",
-        false_alarm: float = 0.01,
-        *,
-        ax: Axes = None,
-    ) -> "RankDisplay":
-        """Draw ranks.
-
-        Args:
-            ranks: by quantity, fractions from 0 to 1.
-            title: of the plot.
-            false_alarm: probability that any curve of a correct method leaves the band.
-            ax: axes to draw on; None makes them.
-        """
-        pyplot()  # refuse before anything is computed
-        return cls(ranks, title, false_alarm).plot(ax=ax)
+    title: str = ""
+    false_alarm: float = 0.01
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(7.5, 4.2))

@@ -4,7 +4,6 @@ All other columns are integrated out, as missing ones are.
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -21,13 +20,20 @@ LEVELS = (0.9, 0.5, 0.1)
 """Contours hold this share of a class."""
 
 
-class _TwoColumns(Display):
-    """A picture over two number columns: their names, and the rows of each class."""
+@dataclasses.dataclass(eq=False)
+class _Plane(Display):
+    """A picture over two number columns, with the rows of each class.
 
+    across, up: points of a grid. names: of the columns. classes: labels. rows: those drawn, (row,
+    2), and their labels.
+    """
+
+    across: Float[np.ndarray, " across"] = dataclasses.field(repr=False)
+    up: Float[np.ndarray, " up"] = dataclasses.field(repr=False)
     names: tuple
     classes: list
-    rows: Float[np.ndarray, "row 2"]
-    labels: np.ndarray
+    rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
+    labels: np.ndarray = dataclasses.field(repr=False)
 
     def _rows(self) -> None:
         """Draw the rows of each class, gray ones without a label, and the names of the columns."""
@@ -44,15 +50,15 @@ class _TwoColumns(Display):
 
 
 @dataclasses.dataclass(eq=False)
-class DensityDisplay(_TwoColumns):
+class DensityDisplay(_Plane):
     """Contours of p(two columns given class), around the rows: 10, 50 and 90 % of each class.
 
     Attributes:
-        log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
         across, up: points of the grid.
         names: the two columns.
         classes: labels.
         rows: the rows drawn, (row, 2), and their labels.
+        log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
 
     Example:
         >>> import bayesgen as bg
@@ -64,12 +70,6 @@ class DensityDisplay(_TwoColumns):
     """
 
     log_density: Float[np.ndarray, "class up across"] = dataclasses.field(repr=False)
-    across: Float[np.ndarray, " across"] = dataclasses.field(repr=False)
-    up: Float[np.ndarray, " up"] = dataclasses.field(repr=False)
-    names: tuple
-    classes: list
-    rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
-    labels: np.ndarray = dataclasses.field(repr=False)
 
     @classmethod
     def from_estimator(
@@ -96,7 +96,7 @@ class DensityDisplay(_TwoColumns):
         table = read_table(X)
         values, plane = _plane(clf, table, y, features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
-        return cls(density, **plane).plot(ax=ax)
+        return cls(*plane, density).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(5.6, 4.6))
@@ -111,7 +111,7 @@ class DensityDisplay(_TwoColumns):
 
 
 @dataclasses.dataclass(eq=False)
-class RegionDisplay(_TwoColumns):
+class RegionDisplay(_Plane):
     """Decision regions of two columns, shaded by the probability of the decided class.
 
     A point has the color of its most probable class, paler as that probability approaches chance.
@@ -121,14 +121,14 @@ class RegionDisplay(_TwoColumns):
     outlines the region of typical rows.
 
     Attributes:
-        probability: on the grid, (class, up, across).
-        unsure: whether the intervals of the two most probable classes overlap, (up, across); None
-            for a point estimate.
-        typical: typicality, (up, across), or None.
         across, up: points of the grid.
         names: the two columns.
         classes: labels.
         rows: the rows drawn, (row, 2), and their labels.
+        probability: on the grid, (class, up, across).
+        unsure: whether the intervals of the two most probable classes overlap, (up, across); None
+            for a point estimate.
+        typical: typicality, (up, across), or None.
 
     Example:
         >>> import bayesgen as bg
@@ -141,14 +141,8 @@ class RegionDisplay(_TwoColumns):
     """
 
     probability: Float[np.ndarray, "class up across"] = dataclasses.field(repr=False)
-    unsure: Bool[np.ndarray, "up across"] | None = dataclasses.field(repr=False)
-    typical: Float[np.ndarray, "up across"] | None = dataclasses.field(repr=False)
-    across: Float[np.ndarray, " across"] = dataclasses.field(repr=False)
-    up: Float[np.ndarray, " up"] = dataclasses.field(repr=False)
-    names: tuple
-    classes: list
-    rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
-    labels: np.ndarray = dataclasses.field(repr=False)
+    unsure: Bool[np.ndarray, "up across"] | None = dataclasses.field(default=None, repr=False)
+    typical: Float[np.ndarray, "up across"] | None = dataclasses.field(default=None, repr=False)
     novelty: float | None = None
 
     @classmethod
@@ -186,7 +180,7 @@ class RegionDisplay(_TwoColumns):
             unsure = _overlap(clf.predict_interval(frame, prob), proba).reshape(square)
         typical = None if novelty is None else clf.typicality(frame).reshape(square)
         probability = proba.T.reshape(-1, points, points)
-        return cls(probability, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
+        return cls(*plane, probability, unsure, typical, novelty).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(5.6, 4.6))
@@ -217,7 +211,7 @@ class RegionDisplay(_TwoColumns):
 
 def _plane(
     clf: Generative, table: Table, y: ArrayLike, features: tuple, points: int
-) -> tuple[dict[Name, np.ndarray], dict[str, Any]]:
+) -> tuple[dict[Name, np.ndarray], tuple]:
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
     if len(pair) != 2 or any(column.kind != "number" for column in pair):
@@ -229,9 +223,8 @@ def _plane(
     across, up = (probing.span(column.values, points) for column in pair)
     names = tuple(column.name for column in pair)
     values = {names[0]: np.tile(across, points), names[1]: np.repeat(up, points)}
-    rows, classes = np.column_stack([column.values for column in pair]), clf.classes_.tolist()
-    plane = {"across": across, "up": up, "names": names, "classes": classes}
-    return values, plane | {"rows": rows, "labels": np.asarray(y)}
+    rows = np.column_stack([column.values for column in pair])
+    return values, (across, up, names, clf.classes_.tolist(), rows, np.asarray(y))
 
 
 def _heights(log_density: np.ndarray) -> np.ndarray:

@@ -99,7 +99,7 @@ class Prevalence:
 
     def plot(self, prob: float = 0.9, ax: Axes = None) -> PrevalenceDisplay:
         """Draw means with intervals beside the class probabilities of the fit."""
-        return PrevalenceDisplay.from_prevalence(self, prob=prob, ax=ax)
+        return PrevalenceDisplay(self, prob).plot(ax)
 
     def __repr__(self) -> str:
         """Return one line: mean and interval of 90 % of the classes, and whether to use them."""

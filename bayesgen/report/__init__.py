@@ -1,4 +1,3 @@
 """HTML report of a fitted classifier: one module for each section; `contents` has their order."""
 
 from bayesgen.report.contents import write_report as write_report
-from bayesgen.report.reproduce import Origin as Origin

@@ -13,7 +13,7 @@ from bayesgen.report.drivers import drivers
 from bayesgen.report.fitted import FittedClassifier
 from bayesgen.report.method import method
 from bayesgen.report.parameters import parameters
-from bayesgen.report.reproduce import Origin, reproduction
+from bayesgen.report.reproduce import reproduction
 from bayesgen.report.rows import notable_rows
 from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
@@ -32,7 +32,7 @@ def write_report(
     cv: int = 5,
     random_state: int = 0,
     notes: tuple[str, ...] = (),
-    origin: Origin | None = None,
+    command: str | None = None,
     date: datetime.date | None = None,
 ) -> None:
     """Write the report of a fitted classifier; see `Classifier.report_html`.
@@ -49,7 +49,7 @@ def write_report(
         cv: number of folds.
         random_state: seed of the folds.
         notes: sentences to print below the verdict, such as the warnings of the fit.
-        origin: the command and the file behind the rows; None: a call in Python.
+        command: that was typed; None: a call in Python.
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
@@ -74,6 +74,6 @@ def write_report(
         data=data(subject),
         parameters=parameters(subject),
         method=method(subject),
-        reproduce=reproduction(subject, origin, day),
+        reproduce=reproduction(subject, command, day),
     )
     page.write(path, html)

@@ -37,15 +37,7 @@ class State(Protocol):
 
 
 @runtime_checkable
-class Configured(Protocol):
-    """What was made with arguments: a classifier, or a likelihood."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        """Return the arguments."""
-
-
-@runtime_checkable
-class FittedClassifier(Configured, Protocol):
+class FittedClassifier(Protocol):
     """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
 
     classes_: np.ndarray
@@ -53,6 +45,9 @@ class FittedClassifier(Configured, Protocol):
     fit: Callable[..., Any]
     decision_function: Callable[..., Any]
     typicality: Callable[..., Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
+        """Return the arguments."""
 
     @property
     def inference_(self) -> str:
@@ -92,10 +87,3 @@ def named(clf: FittedClassifier) -> str:
     if story_of(clf):
         return "program of the user"
     return NAMES.get(type(clf).__name__, type(clf).__name__)
-
-
-def unfitted(clf: FittedClassifier) -> Any:
-    """Return a classifier with the same arguments, not fitted, that shows no progress."""
-    options = clf.get_params(deep=False)
-    quiet = {"progress": False} if "progress" in options else {}
-    return type(clf)(**options | quiet)

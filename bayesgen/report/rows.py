@@ -1,6 +1,5 @@
-"""Notable rows, out of fold: surprising labels, uncertain rows, rows unlike every class."""
+"""Notable rows: surprising labels and uncertain rows, out of fold, and rows unlike every class."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,22 +7,19 @@ from jaxtyping import Float
 
 from bayesgen.errors import BayesgenError
 from bayesgen.page import Cell, Grid
-from bayesgen.report.fitted import unfitted
-from bayesgen.report.subject import Subject, Values, take
+from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import DASH
 from bayesgen.table import TableColumn
 from bayesgen.typing import Labels
 
 SHOWN = 10
 MOST_COLUMNS = 8
-SLOW = ("nuts",)
-"""Inferences that do not fit every fold once more for typicality."""
 ODD = 0.01
 """Typicality below which a row looks like no class: one row in a hundred of the model."""
 
 
 def notable_rows(subject: Subject, leading: Sequence[str]) -> Values:
-    """Return the rows that are most worth a look, each predicted by a fit to other rows.
+    """Return the rows that are most worth a look, predicted by a fit to other rows.
 
     leading: names of columns, those to show first.
     """
@@ -42,11 +38,8 @@ def notable_rows(subject: Subject, leading: Sequence[str]) -> Values:
 
 def _atypical(subject: Subject, columns: Sequence[TableColumn]) -> Values:
     """Return the least typical rows and how many are unlike every class, or why it is unknown."""
-    left_out = subject.clf.inference_ not in SLOW
     try:
-        typicality = (
-            typicalities(subject) if left_out else subject.clf.typicality(subject.X)[subject.at]
-        )
+        typicality = subject.clf.typicality(subject.X)[subject.at]
     except BayesgenError as error:
         return {"reason": error}
     return {
@@ -54,23 +47,7 @@ def _atypical(subject: Subject, columns: Sequence[TableColumn]) -> Values:
         "unlike": int((typicality < ODD).sum()),
         "expected": ODD * len(typicality),
         "limit": ODD,
-        "left_out": left_out,
     }
-
-
-def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
-    """Return the typicality of each scored row, under a fit to the other folds."""
-    typicality, comparison = np.empty(len(subject.at)), subject.comparison
-    labels = comparison.classes[comparison.y]
-    for fold in np.unique(comparison.fold):
-        fit, scored = comparison.fold != fold, comparison.fold == fold
-        with warnings.catch_warnings():
-            # the comparison has met these folds before, and collected their warnings
-            warnings.simplefilter("ignore")
-            clf = unfitted(subject.clf).fit(take(subject.X, comparison.rows[fit]), labels[fit])
-            scores = clf.typicality(take(subject.X, comparison.rows[scored]))
-        typicality[np.searchsorted(subject.at, comparison.rows[scored])] = scores
-    return typicality
 
 
 def _grid(

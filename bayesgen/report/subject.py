@@ -12,7 +12,7 @@ from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidData
 from bayesgen.errors.wording import listed
-from bayesgen.report.fitted import FittedClassifier, Model, Stack, named, unfitted
+from bayesgen.report.fitted import FittedClassifier, Model, Stack, named
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
@@ -126,7 +126,10 @@ def judged(
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     table, name = read_table(X), named(clf)
     rivals = {LOGISTIC: logistic_regression(), FREQUENCIES: class_frequencies()}
-    comparison = compare({name: unfitted(clf), **rivals}, X, y, cv=cv, random_state=seed)
+    options = clf.get_params(deep=False)
+    quiet = {"progress": False} if "progress" in options else {}
+    clone = type(clf)(**options | quiet)
+    comparison = compare({name: clone, **rivals}, X, y, cv=cv, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
     return Subject(
         clf=clf,

@@ -93,5 +93,5 @@ def test_full_disk_leaves_no_output(model, rows, tmp_path, capsys):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     error = capsys.readouterr().err
-    assert "a.csv': File too large. Free some space, or choose another path." in error
+    assert "a.csv': File too large. Choose a path in an existing folder, on a disk" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["iris.bgm", "rows.csv"]

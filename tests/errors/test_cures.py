@@ -71,7 +71,8 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("persist/", "estimators/saving.py", "estimators/loading.py"), "tests/persist/"
     ),
-    "inference/checkpoint.py": "tests/inference/test_checkpoint.py",
+    "errors/files.py: {where} is of type": "tests/persist/",
+    "errors/files.py: cannot resume": "tests/inference/test_checkpoint.py",
     **dict.fromkeys(("user_program/", "estimators/program_classifier.py"), PROGRAM),
     "estimators/generative.py: {method} needs additive statistics": PROGRAM,
     "errors/data.py: column {name!r} does not hold numbers, and a program": PROGRAM,

@@ -77,7 +77,7 @@ def test_contours_hold_what_they_say():
     log_density = stats.norm.logpdf(line)[:, None] + stats.norm.logpdf(line)
     rows, labels = np.zeros((1, 2)), np.array(["k"])
     shown = bg.plots.DensityDisplay(
-        log_density[None], line, line, ("a", "b"), ["k"], rows, labels
+        line, line, ("a", "b"), ["k"], rows, labels, log_density[None]
     ).plot()
     # of a round normal the contour of share q has log density log(1 - q) under its top
     expected = log_density.max() + np.log(1 - np.array([0.9, 0.5, 0.1]))

@@ -48,7 +48,9 @@ def test_draws_of_a_program_are_kept_and_its_import_path(program, container, tmp
         assert all(len(file.read(member)) < 400 for member in file.namelist()[1:])
     with pytest.raises(errors.InvalidFile, match=rf"program '{name}'.*Pass .*story="):
         bg.load(path)
-    with pytest.raises(errors.InvalidFile, match=rf"'{name}', and story= is 'user_programs:no_la"):
+    with pytest.raises(
+        errors.InvalidFile, match=rf"'{name}' without its code, and story= is 'user_programs:no_la"
+    ):
         bg.load(path, story=user_programs.no_label)
 
 
@@ -87,6 +89,7 @@ def test_a_file_holds_one_program_at_most(tmp_path):
     clf.save(path := tmp_path / "model.bgm")
     assert repr(bg.load(path, story=user_programs.bells).unseen) == repr(clf.unseen)
     with pytest.raises(
-        errors.InvalidFile, match=r"two programs, 'user_programs:bells' and '.*keyed"
+        errors.InvalidFile,
+        match=r"read back .*program 'user_programs:bells' without its code, and story= is '.*keyed",
     ):
         flowers(unseen=[one, other]).save(path)
