@@ -11,6 +11,7 @@ from bayesgen import page
 from bayesgen.compare.as_text import (
     HEADS,
     MEMBERS_LEGEND,
+    fits_in_words,
     legend,
     members_as_text,
     scores_as_text,
@@ -43,7 +44,7 @@ def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> N
         verdict=_verdict(comparison),
         scores=score_grid(comparison),
         legend=legend(table),
-        prepared={name: step for name, step in table["prepared_by"].items() if step},
+        fits=fits_in_words(table),
         differences=_differences(comparison) if len(table) > 1 else None,
         calibration=[
             page.svg(lambda ax, name=name: _draw_reliability(ax, comparison, name))
