@@ -95,7 +95,7 @@ class ComparedRows:
     def notes(self) -> tuple[Note, ...]:
         """Return a note for each column that looks like something other than a feature.
 
-        Declared levels keep the classifiers from warning of it themselves.
+        Classifiers do not warn of it themselves: levels are declared, and numbers are float64.
         """
         levels = {column.name: len(column.levels) for column in self.table.columns}
         blank = blank_text(self.table)
@@ -322,7 +322,7 @@ def _comparison(
         for size in fits
         if size is not None
     }
-    warned = {name: _warnings([fits[size][name] for size in fits], notes) for name in results}
+    warned = {name: _warnings([fits[size][name] for size in fits]) for name in results}
     missing = np.column_stack([column.missing for column in rows.table.columns])
     return Comparison(
         table=_table(results, scores, differences),
@@ -392,10 +392,9 @@ def _seconds(results: list[FoldResult]) -> dict[str, float]:
     return with_errors(seconds.mean(), seconds.sem())
 
 
-def _warnings(results: Iterable[list[FoldResult]], notes: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Return each warning once, in order, without those that are notes about the whole table."""
-    warnings = (entry for fits in results for fit in fits for entry in fit.warnings)
-    return tuple(entry for entry in dict.fromkeys(warnings) if entry not in notes)
+def _warnings(results: Iterable[list[FoldResult]]) -> tuple[Note, ...]:
+    """Return each warning once, in order."""
+    return tuple(dict.fromkeys(entry for fits in results for fit in fits for entry in fit.warnings))
 
 
 def _members(results: Results) -> pd.DataFrame:

@@ -174,6 +174,15 @@ def test_a_train_size_draws_rows_of_each_fold(iris, met):
     np.testing.assert_array_equal(share.probabilities["probe"], found.probabilities["probe"])
 
 
+def test_a_seed_decides_which_rows_are_drawn(iris):
+    first, again, other = (
+        compare({"a": GaussianNB()}, *iris, cv=StratifiedKFold(3), train_size=24, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.probabilities["a"], again.probabilities["a"])
+    assert not np.array_equal(first.probabilities["a"], other.probabilities["a"])
+
+
 def test_all_rows_as_train_size_is_plain_cross_validation(iris):
     plain, drawn = (compare({"GNB": GaussianNB()}, *iris, cv=3, train_size=n) for n in (None, 100))
     assert drawn.table.loc["GNB", "log_loss"] == plain.table.loc["GNB", "log_loss"]
