@@ -256,7 +256,7 @@ def list_datasets(*, json: Json = False) -> None:
     if json:
         print(printing.to_json(facts))
         return
+    columns = ["rows", "numeric", "categorical", "missing_cells", "target", "classes"]
     lines = [{**about, **about["columns"]} for about in facts.values()]
-    frame = pd.DataFrame(lines, index=list(facts)).rename(columns={"missing_cells": "missing"})
-    columns = ["rows", "numeric", "categorical", "missing", "target", "classes"]
-    print(frame[columns].to_string())
+    table = pd.DataFrame(lines, index=list(facts), columns=columns)
+    print(table.rename(columns={"missing_cells": "missing"}).to_string())

@@ -108,6 +108,7 @@ def test_missing_cells_are_counted_and_the_methods_that_ran_named():
     found = compare(classifiers, X, y, cv=3)
     assert (found.n_missing_cells, found.n_rows_with_missing) == (19, 11)
     assert found.table["method"].to_dict() == {"MLE": "mle", "Bayes": "exact"}
+    assert "\nInference: MLE (mle), Bayes (exact).\n" in repr(found)
     assert not hasattr(classifiers["MLE"], "classes_")
 
 
