@@ -3,14 +3,14 @@
 import dataclasses
 import difflib
 import glob
-import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from jaxtyping import Shaped
 
@@ -22,7 +22,7 @@ from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.csv_files import CsvDialect
 from bayesgen.sources.files import file_source, files_at, format_of
-from bayesgen.table import Table, is_blank, read_marked_target, read_table
+from bayesgen.table import Table, read_marked_target, read_table
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
@@ -194,26 +194,21 @@ class LabelledData:
             raise no_rows_in_source(self.source.name)
         return read_table(part.without(self.target).frame)
 
-    def rows(self, step: int = 1) -> tuple[pa.Table, Shaped[np.ndarray, " row"], list | None]:
-        """Return features, labels (missing or -1: no class) and groups of every `step`-th row.
+    def rows(self) -> tuple[pa.Table, Shaped[np.ndarray, " row"], list | None]:
+        """Return features, labels (missing or -1: no class) and groups.
 
         Raises:
             InvalidData: there are no rows.
         """
-        tables, start = [], 0
-        for part in self.source.parts():
-            rows = pa.table(part.frame)
-            tables.append(rows if step == 1 else rows.take(range(-start % step, len(rows), step)))
-            start += len(rows)
+        tables = [pa.table(part.frame) for part in self.source.parts()]
         if not tables:
             raise no_rows_in_source(self.source.name)
         table = pa.concat_tables(tables)
         labels = table.column(self.target).to_pylist()
         y = np.array(labels, dtype=object if self.without_class else None)
-        if self.groups is None:
-            return table.drop_columns(self.target), y, None
-        X = table.drop_columns([self.target, self.groups])
-        return X, y, table.column(self.groups).to_pylist()
+        groups = None if self.groups is None else table.column(self.groups).to_pylist()
+        beside = [name for name in (self.target, self.groups) if name is not None]
+        return table.drop_columns(beside), y, groups
 
 
 def _selected(source: Source, names: tuple[str, ...]) -> Source:
@@ -232,28 +227,22 @@ def _counted(source: Source, target: str) -> tuple[dict[Any, int], int, int]:
     counts: Counter = Counter()
     for part in source.parts({target: "any"}):
         counts.update(count_values(pa.table(part.frame).column(target)))
-    empty = counts.pop(None, 0)
-    marks = read_marked_target(np.array(list(counts)), silent=True).there if counts else None
-    marked = 0 if marks is None else counts.pop(-1)
+    labels = list(counts)
+    there = read_marked_target(np.array(labels, dtype=object), silent=True).there
+    without = [] if there is None else [labels[i] for i in np.flatnonzero(~there)]
+    marked = counts.pop(-1) if -1 in without else 0
+    empty = sum(counts.pop(label) for label in without if label != -1)
     return dict(sorted(counts.items())), empty, marked
 
 
-def count_values(column: pa.ChunkedArray) -> Counter:
-    """Return how many rows have each value; None: a missing one."""
-    counts: Counter = Counter()
-    for entry in column.value_counts().to_pylist():
-        value = None if _is_missing(entry["values"]) else entry["values"]
-        counts[value] += entry["counts"]
-    return counts
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or is_blank(value) or (isinstance(value, float) and math.isnan(value))
+def count_values(column: pa.ChunkedArray) -> dict[Any, int]:
+    """Return how many rows have each value."""
+    return {entry["values"]: entry["counts"] for entry in column.value_counts().to_pylist()}
 
 
 def list_datasets(*, json: Json = False) -> None:
     """List the bundled data sets."""
-    facts: dict[str, dict] = {}
+    facts: dict[str, dict[str, Any]] = {}
     for name in datasets.names():
         data = LabelledData.read(name)
         table = read_table(data.rows()[0])
@@ -267,9 +256,7 @@ def list_datasets(*, json: Json = False) -> None:
     if json:
         print(printing.to_json(facts))
         return
-    heads = ["name", "rows", "numeric", "categorical", "missing", "target", "classes"]
-    printing.print_grid(heads, [_line(name, **about) for name, about in facts.items()])
-
-
-def _line(name: str, *, columns: dict[str, int], rows: int, **others: object) -> Sequence[str]:
-    return [name, *map(str, (rows, *columns.values(), *others.values()))]
+    columns = ["rows", "numeric", "categorical", "missing_cells", "target", "classes"]
+    lines = [{**about, **about["columns"]} for about in facts.values()]
+    table = pd.DataFrame(lines, index=list(facts), columns=columns)
+    print(table.rename(columns={"missing_cells": "missing"}).to_string())

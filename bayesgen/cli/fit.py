@@ -1,21 +1,16 @@
 """`bayesgen fit` and `bayesgen merge`: they write a model."""
 
+import textwrap
 from typing import Any
-
-import numpy as np
 
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
+from bayesgen.compare.as_text import MEMBERS_LEGEND, WIDTH, aligned, members_as_text
 from bayesgen.errors import BayesgenError
 from bayesgen.estimators import StackedClassifier, load
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.judged_rows import ROWS_JUDGED
-from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.sources import PART_ROWS
-from bayesgen.table import Table, read_table
-
-MOST_LEFT_OUT = 20_000
-"""Rows that are left out, each in turn: of more, every second, third, ... one."""
+from bayesgen.table import Table
 
 
 def fit_model(
@@ -39,9 +34,7 @@ def fit_model(
 
     The file, a folder of files or a pattern, is read part by part, and may be larger than memory;
     if some rows have no class, all rows are held in memory. Columns keep one type throughout. A
-    stack, the default, reads the rows twice, and learns its weights from 20,000 of them. Where the
-    fit has a closed form, its rows are predicted in turn, each from all others: their log loss and
-    accuracy are printed beside those of the class frequencies.
+    stack, the default, reads the rows twice, and learns its weights from 20,000 of them.
 
     Args:
         out: File to write the model to, by custom one that ends in .bgm (see `bayesgen predict`).
@@ -64,7 +57,8 @@ def fit_model(
     lines["out"] = printing.file_in_words(out)
     printing.print_answer(facts, lines, json=json)
     if isinstance(classifier, StackedClassifier) and not json:
-        printing.print_members(classifier.members_table())
+        members = members_as_text(classifier.members_table())
+        print(f"\n{aligned(members)}\n\n{textwrap.fill(MEMBERS_LEGEND, WIDTH)}")
 
 
 def _described(
@@ -77,65 +71,12 @@ def _described(
         facts["unlabelled_weight"] = classifier.unlabelled_weight_
     lines = printing.lines_of_data(facts) | {"model": words}
     lines["fit"] = f"{facts['inference']}: {facts['verdict']}"
-    scores = left_out_scores(classifier, rows)
-    if scores is None:
-        lines["left out"] = "not scored for this fit; bayesgen compare scores rows left out"
-    else:
-        facts["leave_one_out"] = scores
-        lines["left out"] = (
-            f"log loss {scores['log_loss']:.3f}, accuracy {scores['accuracy']:.1%}; class "
-            f"frequencies: {scores['frequencies_log_loss']:.3f}, "
-            f"{scores['frequencies_accuracy']:.1%}"
-        )
     if isinstance(classifier, StackedClassifier):
         share = classifier.pool_share_
         facts["members"] = classifier.members_table().reset_index().to_dict("records")
         facts["pool_share"] = share
         lines["pools"] = f"{1 - share:.0%} linear, {share:.0%} log-linear"
     return facts, lines
-
-
-def left_out_scores(classifier: Classifier, rows: LabelledData) -> dict[str, float] | None:
-    """Return mean log loss (nats) and accuracy of rows, each predicted from all others.
-
-    Args:
-        classifier: that was just fitted.
-        rows: of the fit.
-
-    Returns:
-        log_loss, accuracy and rows, how many were left out; frequencies_log_loss and
-        frequencies_accuracy, the same of the class frequencies alone. None: the posterior has no
-        closed form, from which rows can be subtracted.
-    """
-    details = classifier.report_.details
-    if "leave-one-out accuracy" in details:  # of a stack, which has found them when it was fitted
-        loss, accuracy = details["leave-one-out log loss"], details["leave-one-out accuracy"]
-        n_rows = int(details[ROWS_JUDGED])
-    elif classifier.inference_ == "exact" and not rows.without_class:
-        state, posterior = classifier.state_, classifier.posterior_
-        X, y, _ = rows.rows(-(-rows.n_rows // MOST_LEFT_OUT))
-        encoded = state.schema.encode(read_table(X), classifier.unseen)
-        codes, ones = np.searchsorted(classifier.classes_, y), np.ones(len(y))
-        try:
-            left_out = LabelledRows(encoded, codes, ones, ones)
-            scores = state.leave_one_out(classifier.class_prior, left_out, posterior.reader)
-        except BayesgenError:  # a class is too small to lose a row
-            return None
-        log_proba = posterior.log_proba(scores)
-        loss = float(-log_proba[np.arange(len(codes)), codes].mean())
-        accuracy, n_rows = float((log_proba.argmax(axis=1) == codes).mean()), len(codes)
-    else:
-        return None
-    counts = np.array([rows.counts.get(label, 0) for label in classifier.classes_.tolist()])
-    # the others, and one more of each class, as the default prior of the classes has it
-    share = counts / (counts.sum() - 1 + len(counts))
-    return {
-        "log_loss": loss,
-        "accuracy": accuracy,
-        "rows": n_rows,
-        "frequencies_log_loss": float(-(np.log(share) * counts).sum() / counts.sum()),
-        "frequencies_accuracy": float(counts.max() / counts.sum()),
-    }
 
 
 def merge_models(

@@ -3,12 +3,12 @@
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter, Token, validators
+from cyclopts import Parameter, Token, convert, types, validators
 
 from bayesgen.errors import BayesgenError
 from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
@@ -45,31 +45,14 @@ class UnusableOptions(BayesgenError, ValueError):
 # -- Values as they are typed ----------------------------------------------------------------------
 
 
-def comma_separated(read: Callable[[str], Any] = str, **options: Any) -> Parameter:
-    """Return an option of words separated by commas, each of them taken once.
-
-    Args:
-        read: function from a word to its value; it raises ValueError for a word of no use.
-        options: of the Parameter.
-    """
-
-    def convert(_: object, tokens: Sequence[Token]) -> tuple:
-        words = [word.strip() for token in tokens for word in token.value.split(",")]
-        return tuple(dict.fromkeys(read(word) for word in words if word))
-
-    options = {"show_default": False, "show_choices": False} | options
-    return Parameter(converter=convert, n_tokens=1, **options)
+def _split(type_: Any, tokens: Sequence[Token]) -> Any:
+    """Read words separated by commas, each of them taken once."""
+    words = [word.strip() for token in tokens for word in token.value.split(",")]
+    words = [word for word in dict.fromkeys(words) if word]
+    return convert(type_, [tokens[0].evolve(value=word) for word in words])
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return the function that accepts the words of a choice."""
-
-    def read(word: str) -> str:
-        if word not in choices:
-            raise ValueError(f"{word!r} is none of {', '.join(choices)}; separate them by commas.")
-        return word
-
-    return read
+SEPARATED = Parameter(converter=_split, n_tokens=1, show_default=False, show_choices=False)
 
 
 def _one_character(_: object, value: str | None) -> None:
@@ -167,14 +150,14 @@ Folds = Annotated[
         help="Number of stratified folds; lowered to the rows of the smallest class.",
     ),
 ]
-Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Random seed.")]
-Rows = Annotated[int, Parameter(validator=validators.Number(gte=1), help="Rows read at once.")]
+Seed = Annotated[types.UInt32, Parameter(help="Random seed.")]
+Rows = Annotated[types.PositiveInt, Parameter(help="Rows read at once.")]
 Flag = Annotated[bool, Parameter(show_default=False)]
 Json = Annotated[Flag, Parameter(help="Print JSON.")]
 Words = Annotated[tuple[str, ...], Parameter(show_default=False)]
-Listed = Annotated[tuple[str, ...], comma_separated()]
+Listed = Annotated[tuple[str, ...], SEPARATED]
 ModelOut = Annotated[Path, Parameter(name=["--out", "-o"])]
-Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+Count = types.PositiveInt | None
 
 
 @Parameter(name="*")

@@ -12,24 +12,17 @@ import numpy as np
 import pyarrow as pa
 from cyclopts import Parameter, validators
 
-from bayesgen import datasets
 from bayesgen.calibrate import accuracy, brier, log_loss
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import count_values, is_bundled, open_data
+from bayesgen.cli.data import count_values, open_data
 from bayesgen.errors.sources import no_column, no_rows_in_source
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
-from bayesgen.estimators.sources.predict import SourceColumns
 from bayesgen.progress_bar import progress_bar
-from bayesgen.sources import PART_ROWS, Source
+from bayesgen.sources import PART_ROWS
 
 LONG = 1.0
 """Seconds after which a bar is shown."""
-
-
-def _require_table_name(_: object, path: Path | None) -> None:
-    if path is not None and path.suffix not in (".csv", ".parquet", ".pq"):
-        raise ValueError("Name a file that ends in .parquet, .pq or .csv.")
 
 
 def predict_rows(
@@ -38,7 +31,8 @@ def predict_rows(
     /,
     *,
     out: Annotated[
-        Path | None, Parameter(name=["--out", "-o"], validator=_require_table_name)
+        Path | None,
+        Parameter(name=["--out", "-o"], validator=validators.Path(ext=("parquet", "pq", "csv"))),
     ] = None,
     interval: Annotated[float | None, Parameter(validator=validators.Number(gt=0, lt=1))] = None,
     draws: options.Flag = False,
@@ -55,7 +49,7 @@ def predict_rows(
     probability_K for each class K, with --interval lower_K and upper_K (mle and map have none) and
     log_density (log p(row): low for rows unlike every class). The file may be larger than memory,
     and the output is there at the end, whole, or not at all. Columns that the model does not read
-    are ignored, absent ones count as missing. If the file holds the classes, answers are scored.
+    are ignored, absent ones count as missing. With --target, answers are scored.
 
     Args:
         out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.
@@ -63,8 +57,7 @@ def predict_rows(
         draws: Add draws_K, draws of probability_K from the posterior as a list, and their weight;
             in Parquet or JSON.
         keep: A column of the file to copy beside the answers, such as a key; may be repeated.
-        target: Column that holds the classes, by which the answers are scored; by default the one
-            column that the model does not read and that holds its classes alone. Or none.
+        target: Column that holds the classes, by which the answers are scored.
         json: Print JSON: a summary, or without --out one object a row.
     """
     classifier = options.with_prior(load(model), prior)
@@ -74,14 +67,15 @@ def predict_rows(
         raise options.UnusableOptions(
             "--draws are lists, which CSV has not. Add --out answers.parquet."
         )
-    for name in keep:
-        require_column(source, name)
+    scores = None if target is None else Scores(target, classifier.classes_)
+    for option, name in [*(("keep", name) for name in keep), ("target", target)]:
+        if name is not None and name not in map(str, source.names or ()):
+            raise no_column(source.name, name, list(map(str, source.names or ())))
         if name in answers.columns:
             raise options.UnusableOptions(
-                f"--keep {name}: the answers have a column of this name. Rename it in the file."
+                f"--{option} {name}: the answers have a column of this name. Rename it in the file."
             )
-    scores = Scores(column_of_classes(classifier, source, target, answers), classifier.classes_)
-    hidden = [scores.column] if scores.column and scores.column not in keep else []
+    hidden = [] if target is None or target in keep else [target]
     reader = answers.reader(source, [*keep, *hidden])
     first = next(reader, None)  # what cannot be read is refused before anything is written
     if first is None:
@@ -94,12 +88,13 @@ def predict_rows(
     ):
         for batch_of_rows in itertools.chain([first], reader):
             rows = pa.Table.from_batches([batch_of_rows])
-            scores.add(rows)
-            counts += count_values(rows.column("predicted"))
+            if scores is not None:
+                scores.add(rows)
+            counts.update(count_values(rows.column("predicted")))
             write(rows.select(schema.names))
             bar.update(len(rows))
     if out is None:
-        printing.print_notes([f"scored {scores.in_words()}"] if scores.column else [])
+        printing.print_notes([] if scores is None else [f"scored {scores.in_words()}"])
         return
     facts: dict[str, Any] = {
         "model": str(model),
@@ -117,7 +112,7 @@ def predict_rows(
         "predicted": printing.name_counts(facts["predicted"]),
         "out": f"{out}: {', '.join(schema.names)}",
     }
-    if scores.column:
+    if scores is not None:
         facts["scores"], lines["scores"] = scores.facts(), scores.in_words()
     printing.print_answer(facts, lines, json=json)
 
@@ -126,22 +121,13 @@ def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in names])
 
 
-def require_column(source: Source, name: str) -> None:
-    """Raise InvalidData if a source has no such column."""
-    if name not in (source.names or ()):
-        raise no_column(source.name, name, source.names or ())
-
-
-# -- Scores ----------------------------------------------------------------------------------------
-
-
 class Scores:
     """Log loss, Brier score and accuracy of answers, added up part by part.
 
-    column: that holds the classes; None: there is none, and nothing is scored.
+    column: that holds the classes.
     """
 
-    def __init__(self, column: str | None, classes: np.ndarray) -> None:
+    def __init__(self, column: str, classes: np.ndarray) -> None:
         """Begin with no rows of these classes."""
         self.column, self.classes = column, classes.tolist()
         self.codes = {_key(label): code for code, label in enumerate(self.classes)}
@@ -150,8 +136,6 @@ class Scores:
 
     def add(self, rows: pa.Table) -> None:
         """Add answers beside the column of classes."""
-        if self.column is None:
-            return
         labels = rows.column(self.column).to_pylist()
         codes = np.array([self.codes.get(_key(label), -1) for label in labels])
         columns = [rows.column(f"probability_{label}").to_numpy() for label in self.classes]
@@ -181,38 +165,6 @@ class Scores:
             f"against column {self.column!r}: log loss {facts['log_loss']:.3f}, accuracy "
             f"{facts['accuracy']:.1%}, Brier {facts['brier']:.3f} ({in_rows(self.n_rows)}{others})"
         )
-
-
-def column_of_classes(
-    classifier: Any, source: Source, target: str | None, answers: Answers
-) -> str | None:
-    """Return the column by which answers are scored; None: there is none.
-
-    By default it is that of a bundled data set, or the one column that the model does not read and
-    that holds classes and nothing else in the first rows.
-
-    Raises:
-        InvalidData: there is no column of the name that was typed.
-    """
-    names = list(map(str, source.names or ()))
-    if target == "none":
-        return None
-    if target is not None:
-        require_column(source, target)
-        return None if target in answers.columns else target
-    if is_bundled(source.name):
-        candidates = [datasets.target(source.name)]
-    else:
-        reads = SourceColumns.match(classifier, source.name, names).reads
-        candidates = [name for name in names if name not in map(str, reads)]
-    known = {_key(label) for label in classifier.classes_.tolist()}
-    first = next(source.parts(dict.fromkeys(candidates, "text")), None) if candidates else None
-    if first is None:
-        return None
-    cells = {name: pa.table(first.frame).column(name).unique().drop_null() for name in candidates}
-    labels = {name: {_key(label) for label in cells[name].to_pylist()} for name in cells}
-    columns = [name for name in candidates if labels[name] and labels[name] <= known]
-    return columns[0] if len(columns) == 1 and columns[0] not in answers.columns else None
 
 
 def _key(label: object) -> str:

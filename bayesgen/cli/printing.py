@@ -10,22 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
-from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table as Grid
 
 from bayesgen.cli.options import MODELS
-from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
 from bayesgen.errors import BayesgenError, Words
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.persist import replacing
 from bayesgen.table import Table
-from bayesgen.typing import DataFrame
-
-WIDEST = 1000
-"""Columns of a table, at most."""
 
 
 def sentence(problem: BayesgenError | Words | str) -> str:
@@ -34,21 +28,6 @@ def sentence(problem: BayesgenError | Words | str) -> str:
         notes = "".join(f" [{note}]" for note in getattr(problem, "__notes__", ()))
         return f"{problem.written('shell')}{notes}"
     return problem if isinstance(problem, str) else problem.text("shell")
-
-
-def print_text(text: RenderableType, *, whole: bool = False) -> None:
-    """Print text or a table to stdout; without color and at 80 columns when piped.
-
-    whole: whether a table is printed beyond the width of a terminal rather than cut.
-    """
-    # column and class names are the user's own text, never markup
-    console = Console(markup=False, highlight=False, emoji=False)
-    if whole:
-        options = console.options.update(max_width=WIDEST)
-        console.width = max(console.width, console.measure(text, options=options).maximum)
-    with console.capture() as captured:
-        console.print(text)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def print_notes(sentences: Iterable[Words | str]) -> None:
@@ -68,32 +47,11 @@ def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bo
     grid.add_column(overflow="fold")
     for name, value in lines.items():
         grid.add_row(name, value)
-    print_text(grid)
-
-
-def print_grid(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> None:
-    """Print a table, its first column to the left and the others to the right."""
-    grid = Grid(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-        header_style="bold",
-    )
-    for position, head in enumerate(heads):
-        grid.add_column(head, justify="right" if position else "left", no_wrap=True)
-    for line in lines:
-        grid.add_row(*line)
-    print_text(grid, whole=True)
-
-
-def print_members(table: DataFrame, head: str = "member") -> None:
-    """Print the members of a stack: leave-one-out log loss, log evidence and weights."""
-    text = members_as_text(table)
-    print()
-    print_grid([head, *text.columns], text.itertuples(name=None))
-    print()
-    print_text(MEMBERS_LEGEND)
+    # column and class names are the user's own text, never markup
+    console = Console(markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(grid)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 # -- Facts -----------------------------------------------------------------------------------------

@@ -1,48 +1,45 @@
-"""Tables of a comparison as text: scores with their errors, members of stacks, legends."""
+"""Tables of a comparison as text, and the legends below them."""
 
 import math
 
 import pandas as pd
 
-from bayesgen import calibrate
+from bayesgen.calibrate import BINS
 from bayesgen.compare.scores import LEVEL
+
+WIDTH = 80
+"""Characters of a line of text."""
 
 HEADS = {
     "log_loss": "log loss",
     "brier": "Brier",
-    "miscalibration": "miscalibr.",
-    "discrimination": "discrim.",
-    "calibration_error": "calib. error",
-    "accuracy": "accuracy",
+    "calibration_error": "cal.",
     "auc": "AUC",
+    "accuracy": "acc.",
 }
-LEGEND = (
-    "Rows left out of the fit; ± is one standard error over folds. Lower is better for log loss "
-    "(nats), Brier = miscalibration - discrimination + uncertainty (0 to 2) and calibration error "
-    f"(top label, {calibrate.BINS} bins of equal width). vs first: difference of the log loss and "
-    f"its {LEVEL:.0%} interval (corrected resampled t)."
-)
 MEMBERS_LEGEND = (
     "Members of a stack: log loss (nats) of each alone, by leave-one-out; log evidence where there "
     "is one; weights in the linear and the log-linear pool."
 )
 
 
-def scores_as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of `Comparison.table` as text, each with its standard error."""
-    scores = {
-        head: [with_error(a, b) for a, b in zip(table[name], table[f"{name}_se"], strict=True)]
-        for name, head in HEADS.items()
-    }
-    columns = {"log loss": scores.pop("log loss"), "vs first": _against_first(table), **scores}
-    columns["fit + predict s"] = [
-        f"{_seconds(a)} + {_seconds(b)}"
-        for a, b in zip(table["fit_seconds"], table["predict_seconds"], strict=True)
+def scores_as_text(table: pd.DataFrame, folds: int) -> pd.DataFrame:
+    """Return the scores of `Comparison.table` as text: "0.419±.011", "-.010 [-.024,+.004]"."""
+    text = pd.DataFrame(index=table.index)
+    text["log loss"] = [
+        _with_error(loss, error)
+        for loss, error in zip(table["log_loss"], table["log_loss_se"], strict=True)
     ]
-    columns["ran"] = table["method"].to_list()
-    if table["prepared_by"].any():
-        columns["prepared by"] = table["prepared_by"].to_list()
-    return pd.DataFrame(columns, index=table.index)
+    if len(table) > 1:
+        columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
+        text[f"vs {table.index[0]}"] = [
+            _interval(*numbers) for numbers in zip(*columns, strict=True)
+        ]
+    for name in ("brier", "calibration_error", "auc", "accuracy"):
+        text[HEADS[name]] = ["" if math.isnan(score) else _short(score) for score in table[name]]
+    seconds = folds * (table["fit_seconds"] + table["predict_seconds"])
+    text["sec"] = [f"{value:.1f}" if value < 10 else f"{value:,.0f}" for value in seconds]
+    return text
 
 
 def members_as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,23 +57,50 @@ def members_as_text(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table.index)
 
 
-def _seconds(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.2g}"
+def aligned(table: pd.DataFrame) -> str:
+    """Return a table of text with its columns below each other."""
+    return table.rename_axis([None] * table.index.nlevels).to_string()
 
 
-def _against_first(table: pd.DataFrame) -> list[str]:
-    columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
-    return [_interval(*numbers) for numbers in zip(*columns, strict=True)]
+def legend(table: pd.DataFrame) -> str:
+    """Return what the columns of the scores mean."""
+    against = (
+        f"vs {table.index[0]}: difference of the log loss and its {LEVEL:.0%} interval (folds "
+        "paired; corrected resampled t, Nadeau and Bengio 2003). "
+    )
+    infinite = " Log loss inf: a class was given probability 0 in a row where it was the true one."
+    return (
+        "Scores of rows that were left out of the fit, on the same folds for every line; ± is one "
+        f"standard error over the folds. {against if len(table) > 1 else ''}Log loss (nats), Brier "
+        f"(0 to 2) and cal., the calibration error (top label, {BINS} bins of equal width): lower "
+        "is better; AUC and acc., the accuracy: higher. sec: seconds of all fits and predictions."
+        f"{infinite if math.isinf(table['log_loss'].max()) else ''}"
+    )
+
+
+def fits_in_words(table: pd.DataFrame) -> str:
+    """Return how classifiers were fitted, and the steps that were put before some of them."""
+    sentences = []
+    for head, column in {"Inference": "method", "Prepared": "prepared_by"}.items():
+        words = [f"{name} ({word})" for name, word in table[column].items() if word]
+        sentences += [f"{head}: {', '.join(words)}."] if words else []
+    return " ".join(sentences)
+
+
+def _with_error(value: float, error: float) -> str:
+    text = f"{value:z.3f}"
+    return text if math.isnan(error) else f"{text}±{_short(error)}"
 
 
 def _interval(value: float, low: float, high: float) -> str:
     if math.isnan(value):
         return ""
     # a difference to or of an infinite loss has no spread
-    return f"{value:+z.3f}" + ("" if math.isnan(low) else f" [{low:+z.3f}, {high:+z.3f}]")
+    interval = "" if math.isnan(low) else f" [{_short(low, '+')},{_short(high, '+')}]"
+    return f"{_short(value, '+')}{interval}"
 
 
-def with_error(value: float, error: float) -> str:
-    """Return "0.466±.013", or the value alone where there is no standard error."""
-    text = "" if math.isnan(value) else f"{value:z.3f}"
-    return text if math.isnan(error) else f"{text}±{error:.3f}".replace("±0.", "±.")
+def _short(value: float, sign: str = "") -> str:
+    """Return ".419", and "1.000"; sign: "+" for numbers that have one."""
+    text = f"{value:{sign}z.3f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text

@@ -2,7 +2,9 @@
 
 import dataclasses
 import os
+import textwrap
 from collections.abc import Hashable, Sequence
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,15 @@ from jaxtyping import Bool, Float, Shaped
 
 from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
-from bayesgen.compare.as_text import LEGEND, MEMBERS_LEGEND, members_as_text, scores_as_text
+from bayesgen.compare.as_text import (
+    MEMBERS_LEGEND,
+    WIDTH,
+    aligned,
+    fits_in_words,
+    legend,
+    members_as_text,
+    scores_as_text,
+)
 from bayesgen.errors.arguments import not_one_of, out_of_range
 from bayesgen.errors.notes import Note, merged_by_name
 from bayesgen.errors.wording import rows as in_rows
@@ -61,7 +71,7 @@ class Comparison:
         fold: the number of the fold that scored them, shape (row,).
         train_size: number of rows fitted in each fold, drawn from its training rows; None: all of
             them.
-        few: the same classifiers after fits to 24 rows; None where that was not asked for.
+        few: the same classifiers after fits to fewer rows, printed before; None: not asked for.
 
     Examples:
         >>> import bayesgen as bg
@@ -246,27 +256,6 @@ class Comparison:
         code = classes.index(positive)
         return self.y == code, proba[:, code]
 
-    def __repr__(self) -> str:
-        """Return the table with its header and notes."""
-        tables = [table.to_string() for table in self._tables()]
-        few = [self.few.heading, scores_as_text(self.few.table).to_string()] if self.few else []
-        return "\n".join([*few, self.heading, *tables, *self._sentences()])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
-        tables = "".join(table.to_html() for table in self._tables())
-        few = ""
-        if self.few:
-            few = f"<p>{escape(self.few.heading)}</p>{scores_as_text(self.few.table).to_html()}"
-        return f"{few}<p>{escape(self.heading)}</p>{tables}{sentences}"
-
-    def _tables(self) -> list[pd.DataFrame]:
-        """Return the scores and, of stacks, the members, as text."""
-        members = [members_as_text(self.members)] if len(self.members) else []
-        return [scores_as_text(self.table), *members]
-
     @property
     def heading(self) -> str:
         """Folds, rows and missing cells in words."""
@@ -274,9 +263,38 @@ class Comparison:
         if count := self.n_missing_cells:
             cells = "1 missing cell" if count == 1 else f"{count:,} missing cells"
             missing = f"{cells} in {in_rows(self.n_rows_with_missing)}"
-        drawn = "" if self.train_size is None else f", {self.train_size:,} rows drawn for each fit"
-        return f"{self.folds} folds over {self.n_rows:,} rows{drawn}, {missing}"
+        fits = "" if self.train_size is None else f", {self.train_size:,} rows drawn for each fit"
+        return f"{self.folds} folds over {self.n_rows:,} rows{fits}, {missing}"
 
-    def _sentences(self) -> list[str]:
-        members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []
-        return [LEGEND, *members, *self.notes, *map(str, merged_by_name(self.warned))]
+    @property
+    def text(self) -> str:
+        """The tables as text: scores, after fits to fewer rows first, members and legends."""
+        tables = [f"{heading}\n\n{aligned(table)}" for heading, table in self._tables()]
+        return "\n\n".join([*tables, *(textwrap.fill(words, WIDTH) for words in self._legends())])
+
+    def __repr__(self) -> str:
+        """Return the text and the notes."""
+        notes = self._notes()
+        return "\n\n".join([self.text, "\n".join(notes)] if notes else [self.text])
+
+    def _repr_html_(self) -> str:
+        tables = [f"<p>{escape(head)}</p>{table.to_html()}" for head, table in self._tables()]
+        sentences = [*self._legends(), *self._notes()]
+        return "".join([*tables, *(f"<p>{escape(sentence)}</p>" for sentence in sentences)])
+
+    def _scores(self) -> list[tuple[str, pd.DataFrame]]:
+        fewer = [] if self.few is None else self.few._scores()
+        return [*fewer, (self.heading, scores_as_text(self.table, self.folds))]
+
+    def _tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """Return headings and tables of scores and, of stacks, the members."""
+        if not len(self.members):
+            return self._scores()
+        return [*self._scores(), ("Members, means over folds", members_as_text(self.members))]
+
+    def _legends(self) -> list[str]:
+        members = [MEMBERS_LEGEND] if len(self.members) else []
+        return [*filter(None, [fits_in_words(self.table)]), legend(self.table), *members]
+
+    def _notes(self) -> list[str]:
+        return [*self.notes, *map(str, merged_by_name(self.warned))]

@@ -1,43 +1,28 @@
 """Cross-validation: fit every classifier on the same folds and score the held-out rows."""
 
 import dataclasses
+import functools
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-from jaxtyping import Int, Shaped
+from jaxtyping import Float, Int, Shaped
+from sklearn.base import clone
 
 from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import (
-    Fold,
-    Split,
-    folds_at,
-    split,
-    splits_at,
-    training_size,
-    training_sizes,
-)
-from bayesgen.compare.scores import Scored, differences, score
+from bayesgen.compare.folds import Fold, drawn, split, training_rows
+from bayesgen.compare.scores import DIFFERENCE, Scores, with_errors
 from bayesgen.errors import Cure, InvalidArgument, InvalidData
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import (
-    Table,
-    TableColumn,
-    from_dicts,
-    read_marked_target,
-    read_table,
-    require_array,
-    require_container,
-)
+from bayesgen.table import Table, as_frame, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
 
@@ -46,24 +31,76 @@ class ComparedRows:
     """The rows that all classifiers are fitted to.
 
     X: dataframe or array, text columns as categories of the whole table. table: the same, read.
-    labels: of the rows that have one. classes: all labels, sorted. at: positions in X of the rows
-    with a label. rest: those of the others, by which only classifiers of this library are fitted.
+    classes: all labels, sorted. codes: the position among them of each row's label; -1 where a row
+    has none.
     """
 
     X: object
     table: Table
-    labels: Shaped[np.ndarray, " labelled"]
     classes: Shaped[np.ndarray, " class"]
-    at: Int[np.ndarray, " labelled"]
-    rest: Int[np.ndarray, " unlabelled"]
+    codes: Labels
 
-    def to_fit(self, which: Int[np.ndarray, " _"], *, rest: bool) -> tuple[object, np.ndarray]:
-        """Return some of the labeled rows and their labels; rest: with all rows without one."""
-        y = self.labels[which]
-        if not (rest and len(self.rest)):
-            return _take(self.X, self.at[which]), y
-        every = np.concatenate([y.astype(object), np.full(len(self.rest), None)])
-        return _take(self.X, np.concatenate([self.at[which], self.rest])), every
+    @classmethod
+    def read(cls, X: object, y: object) -> "ComparedRows":
+        """Return the rows of a table and their labels.
+
+        Raises:
+            InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
+        """
+        target, table = read_marked_target(y), read_table(X)
+        fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
+        if fractions:
+            raise InvalidData(
+                "{target} holds {value:g}, which is a number and not a class; text, whole numbers "
+                "or booleans are allowed.",
+                Cure(
+                    "Cut it into classes first, pandas.cut(y, 3).astype(str).",
+                    "Write classes into this column, such as low and high.",
+                ),
+                target=TARGET,
+                value=fractions[0],
+            )
+        if target.n_rows != table.n_rows:
+            raise wrong_length(target.n_rows, table.n_rows)
+        # otherwise every fold has the levels that its own rows happen to show, and a sampler
+        # recompiles for each
+        columns = [dataclasses.replace(column, declared=True) for column in table.columns]
+        X = as_frame(dataclasses.replace(table, columns=columns))
+        codes = np.full(table.n_rows, -1)
+        codes[slice(None) if target.there is None else target.there] = target.codes
+        return cls(X, table, target.classes, codes)
+
+    @functools.cached_property
+    def matrix(self) -> Float[np.ndarray, "row feature"]:
+        """Numbers as they are, and levels as their codes; NaN where missing."""
+        return np.column_stack(
+            [np.where(c.missing, np.nan, c.values.astype(float)) for c in self.table.columns]
+        )
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " labelled"]:
+        """The positions of the rows that have a label."""
+        return np.flatnonzero(self.codes >= 0)
+
+    def to_fit(
+        self, rows: Int[np.ndarray, " _"], *, unlabelled: bool
+    ) -> tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"]]:
+        """Return the positions of rows to fit, and their labels; unlabelled: None ones as well."""
+        y, without = self.classes[self.codes[rows]], np.flatnonzero(self.codes < 0)
+        if not unlabelled or not len(without):
+            return rows, y
+        labels = np.concatenate([y.astype(object), np.full(len(without), None)])
+        return np.concatenate([rows, without]), labels
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return a note for each column that looks like something other than a feature.
+
+        Classifiers do not warn of it themselves: levels are declared, and numbers are float64.
+        """
+        levels = {column.name: len(column.levels) for column in self.table.columns}
+        blank = blank_text(self.table)
+        sentences = [*([] if blank is None else [blank]), *suspicions(self.table, levels)]
+        return tuple(map(note, sentences))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -72,7 +109,8 @@ class FoldResult:
 
     probability: shape (row, class), over all classes of the comparison.
     fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
-    warnings: all of them, in order. members: the table of a stack's members.
+    warnings: all of them, in order. members: the table of a stack's members. prepared_by: the steps
+    that were put before the classifier.
     """
 
     probability: Joint
@@ -81,6 +119,11 @@ class FoldResult:
     method: str
     warnings: tuple[Note, ...]
     members: pd.DataFrame | None
+    prepared_by: str = ""
+
+
+Results = dict[str, list[FoldResult]]
+"""By classifier, in the order of the folds."""
 
 
 def compare(
@@ -101,22 +144,28 @@ def compare(
     See `bayesgen.compare`, which describes the arguments and has default classifiers.
     """
     _check(classifiers, random_state, n_jobs, progress)
-    rows = _rows(X, y)
-    codes = np.searchsorted(rows.classes, rows.labels)
-    if groups is not None and len(rows.rest):
-        every = np.asarray(groups)
-        groups = every[rows.at] if every.shape == (rows.table.n_rows,) else every
-    whole, notes = split(codes, rows.classes, cv, random_state, groups)
-    folds, size = whole, None
+    rows = ComparedRows.read(X, y)
+    labelled, codes = rows.labelled, rows.codes
+    if groups is not None:
+        groups = np.asarray(groups)
+        groups = groups[labelled] if groups.shape == codes.shape else groups
+    folds, notes = split(codes[labelled], rows.classes, cv, random_state, groups)
+    folds = [(labelled[fit], labelled[scored]) for fit, scored in folds]
+    available, size = np.mean([len(fit) for fit, _ in folds]), None
     if train_size is not None:
-        size = training_size(train_size, whole, codes)
-        folds = folds_at(whole, size, codes, random_state)
-    sizes = training_sizes(() if train_sizes is None else train_sizes, folds, codes)
-    splits = splits_at(folds, sizes, codes, random_state)
-    fitted = _fit_all(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
-    notes = (*notes, *_suspicions(rows.table))
-    found = _comparison(rows, codes, folds, sizes, notes, *fitted, pool=_mean_fitted(whole))
-    return dataclasses.replace(found, train_size=size)
+        size = training_rows("train_size", train_size, folds, codes)
+        folds = drawn(folds, size, codes, np.random.SeedSequence(random_state).spawn(len(folds)))
+    if train_sizes is None or not isinstance(train_sizes, Iterable):
+        train_sizes = () if train_sizes is None else [train_sizes]
+    sizes = sorted({training_rows("train_sizes", size, folds, codes) for size in train_sizes})
+    # one seed for all sizes, also where none was given
+    seed = int(np.random.default_rng(random_state).integers(2**63))
+    seeds = np.random.SeedSequence(seed).spawn(len(folds))
+    folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
+    fits = _fit_all(
+        classifiers, rows, {None: folds, **folds_by_size}, n_jobs=n_jobs, progress=progress
+    )
+    return _comparison(rows, folds, fits, (*notes, *rows.notes()), size, float(available))
 
 
 def _check(
@@ -147,129 +196,79 @@ def _check(
             )
 
 
-def _rows(X: object, y: object) -> ComparedRows:
-    target = read_marked_target(y)
-    labels = target.labels
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        value = float(labels[labels != np.floor(labels)][0])
-        raise InvalidData(
-            "{target} holds {value:g}, which is a number and not a class; text, whole numbers or "
-            "booleans are allowed.",
-            Cure(
-                "Cut it into classes first, pandas.cut(y, 3).astype(str).",
-                "Write classes into this column, such as low and high.",
-            ),
-            target=TARGET,
-            value=value,
-        )
-    X = _selectable(X)
-    table = read_table(X)
-    if target.n_rows != table.n_rows:
-        raise wrong_length(target.n_rows, table.n_rows)
-    there = np.ones(table.n_rows, dtype=bool) if target.there is None else target.there
-    at, rest = np.flatnonzero(there), np.flatnonzero(~there)
-    return ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels), at, rest)
-
-
-def _suspicions(table: Table) -> tuple[Note, ...]:
-    """Return a note for each column that looks like something other than a feature.
-
-    Declared levels keep the classifiers from warning of it themselves.
-    """
-    found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
-    blank = blank_text(table)
-    return tuple(map(note, found if blank is None else [blank, *found]))
+# -- Fits ------------------------------------------------------------------------------------------
 
 
 def _fit_all(
     classifiers: Mapping[str, object],
     rows: ComparedRows,
-    splits: list[Split],
+    folds_by_size: Mapping[int | None, list[Fold]],
     *,
     n_jobs: int | None,
     progress: Progress,
-) -> tuple[dict[str, list[FoldResult]], dict[str, str]]:
-    """Fit clones of all classifiers on all splits; those that cannot take X get a pipeline.
-
-    Where a fit fails, and missing cells or levels may be the reason, the classifier is fitted again
-    on every split behind the pipeline of `preprocessing.prepared`.
-
-    Returns:
-        For each classifier one result per split; and the steps that were put before some of them.
-    """
-    results: dict[str, list[FoldResult]] = {name: [] for name in classifiers}
-    failed: dict[str, Exception] = {}
-    for name, result in _attempts(classifiers, rows, splits, n_jobs=n_jobs, progress=progress):
-        if isinstance(result, Exception):
-            failed.setdefault(name, result)
-        else:
-            results[name].append(result)
-    if not failed:
-        return results, {}
-    from bayesgen.compare.preprocessing import as_matrix, prepared, steps_in_words
-
-    again = {name: prepared(classifiers[name], rows.table) for name in failed}
-    coded = dataclasses.replace(rows, X=as_matrix(rows.table))
-    results |= {name: [] for name in again}
-    for name, result in _attempts(again, coded, splits, n_jobs=n_jobs, progress=progress):
-        if isinstance(result, Exception):
-            raise result from failed[name]
-        results[name].append(result)
-    return results, {name: steps_in_words(pipeline) for name, pipeline in again.items()}
-
-
-def _attempts(
-    classifiers: Mapping[str, object],
-    rows: ComparedRows,
-    splits: list[Split],
-    *,
-    n_jobs: int | None,
-    progress: Progress,
-) -> Iterator[tuple[str, FoldResult | Exception]]:
-    """Yield the outcome of every fit, in order."""
+) -> dict[int | None, Results]:
+    """Fit clones of all classifiers on all folds; None is the size of folds that fit all rows."""
     from sklearn.utils.parallel import Parallel, delayed
 
-    # every classifier meets the first split before any meets the second: a mistake shows early
-    steps = [(name, words, fold) for words, fold in splits for name in classifiers]
-    calls = (delayed(_attempt)(name, classifiers[name], rows, *step) for name, *step in steps)
-    with progress_bar(len(steps), progress, unit="fit") as bar:
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
-        for name, words, _ in steps:
+    # every classifier meets the first fold before any meets the second: a mistake shows early
+    fits = [
+        (size, name, fold, f"fold {number} of {len(folds)}{_at(size)}")
+        for size, folds in folds_by_size.items()
+        for number, fold in enumerate(folds, start=1)
+        for name in classifiers
+    ]
+    calls = (
+        delayed(_fit_fold)(classifiers[name], rows, fold, f"classifier {name!r}, {words}")
+        for _, name, fold, words in fits
+    )
+    results: dict[int | None, Results] = {
+        size: {name: [] for name in classifiers} for size in folds_by_size
+    }
+    with progress_bar(len(fits), progress, unit="fit") as bar:
+        outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+        for size, name, _, words in fits:
             bar.set_description(f"{name}, {words}")
-            yield name, next(results)
+            results[size][name].append(next(outcomes))
             bar.update()
+    return results
 
 
-def _attempt(
-    name: str, estimator: object, rows: ComparedRows, words: str, fold: Fold
-) -> FoldResult | Exception:
-    """Return the result of a fit, or an error that a pipeline may cure; raise other errors."""
-    from bayesgen.compare.preprocessing import needs_preparing
+def _at(size: int | None) -> str:
+    return "" if size is None else f" at {size} rows"
+
+
+def _fit_fold(estimator: object, rows: ComparedRows, fold: Fold, fit: str) -> FoldResult:
+    """Return what a classifier predicts; one that cannot take X gets a pipeline.
+
+    Where its fit fails, and missing cells or levels may be the reason, it is fitted again behind
+    the pipeline of `preprocessing.prepared`. Errors carry a
+    note with `fit`, its words.
+    """
+    from bayesgen.compare.preprocessing import needs_preparing, prepared, steps_in_words
 
     try:
-        return _fit_fold(estimator, rows, *fold)
-    # classifiers of other libraries fail in any way; errors that no pipeline cures are raised again
+        try:
+            return _predicted(estimator, rows.X, rows, fold)
+        # classifiers of other libraries fail in any way
+        except Exception as error:
+            if not needs_preparing(error, estimator, rows.table):
+                raise
+            pipeline = prepared(estimator, rows.table)
+            result = _predicted(pipeline, rows.matrix, rows, fold)
+            return dataclasses.replace(result, prepared_by=steps_in_words(pipeline))
     except Exception as error:
-        error.add_note(f"classifier {name!r}, {words}")
-        if needs_preparing(error, estimator, rows.table):
-            return error
+        error.add_note(fit)
         raise
 
 
-def _fit_fold(
-    estimator: object,
-    rows: ComparedRows,
-    fit: Int[np.ndarray, " _"],
-    scored: Int[np.ndarray, " _"],
-) -> FoldResult:
-    """Fit a clone of a classifier to rows at some positions and predict those at others.
+def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> FoldResult:
+    """Fit a clone of a classifier to some rows of X, and predict others.
 
     Classes that the fitted rows do not show get probability 0.
     """
-    from sklearn.base import clone
-
-    takes = getattr(estimator, "unlabelled", None) is not None
-    (train, y), test = rows.to_fit(fit, rest=takes), _take(rows.X, rows.at[scored])
+    unlabelled = getattr(estimator, "unlabelled", None) is not None
+    (fit, y), scored = rows.to_fit(fold[0], unlabelled=unlabelled), fold[1]
+    train, test = _take(X, fit), _take(X, scored)
     clf = clone(estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -280,26 +279,14 @@ def _fit_fold(
         end = time.perf_counter()
     aligned = np.zeros((len(scored), len(rows.classes)))
     aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
-    notes = tuple(note(warning.message) for warning in caught)
-    method = getattr(clf, "inference_", "")
-    table_of = getattr(clf, "members_table", None)  # of a stack
-    members = None if table_of is None else table_of()
-    return FoldResult(aligned, fitted - start, end - fitted, method, notes, members)
-
-
-def _selectable(X: object) -> object:
-    """Return X as something rows can be taken from: a dataframe or an array."""
-    require_container(X)
-    X = from_dicts(X)
-    if isinstance(X, np.ndarray):
-        return X
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return X
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
-    require_array(X)
-    return np.asarray(X, dtype=object)
+    return FoldResult(
+        aligned,
+        fitted - start,
+        end - fitted,
+        method=getattr(clf, "inference_", ""),
+        warnings=tuple(note(warning.message) for warning in caught),
+        members=clf.members_table() if hasattr(clf, "members_table") else None,
+    )
 
 
 def _take(X: object, rows: np.ndarray) -> object:
@@ -308,163 +295,117 @@ def _take(X: object, rows: np.ndarray) -> object:
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
 
 
-def _declare_levels(X: object, table: Table) -> object:
-    """Return X with its text columns as categories of the whole table.
-
-    Otherwise every fold has the levels that its own rows happen to show, and a sampler recompiles
-    for each. Other columns, and arrays, stay as they are.
-
-    Args:
-        X: a dataframe or an array.
-        table: the same as `read_table` reads it.
-    """
-    text = {c.name: c for c in table.columns if c.kind == "level" and not c.declared}
-    if isinstance(X, pd.DataFrame):
-        return _pandas(X, text)
-    if isinstance(X, pa.Table):
-        return _pyarrow(X, text)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return X
-    casts = [_as_levels(str(name), column.levels) for name, column in text.items()]
-    return frame.with_columns(casts).to_native() if casts else X
-
-
-def _as_levels(name: str, levels: Sequence) -> nw.Expr:
-    """Return a column as one that declares its levels; cells without one are missing."""
-    cells = nw.col(name).cast(nw.String())
-    return nw.when(cells.is_in(levels)).then(cells).cast(nw.Enum(levels)).alias(name)
-
-
-def _pandas(X: pd.DataFrame, text: dict[str | int, TableColumn]) -> pd.DataFrame:
-    declared = X.copy(deep=False)
-    for name, column in text.items():
-        declared[name] = pd.Categorical.from_codes(column.values, categories=list(column.levels))
-    return declared
-
-
-def _pyarrow(X: pa.Table, text: dict[str | int, TableColumn]) -> pa.Table:
-    for name, column in text.items():
-        codes = pa.array(column.values, type=pa.int32(), mask=column.values < 0)
-        levels = pa.DictionaryArray.from_arrays(codes, pa.array(column.levels, type=pa.string()))
-        X = X.set_column(X.schema.get_field_index(name), name, levels)
-    return X
+# -- Their scores ----------------------------------------------------------------------------------
 
 
 def _comparison(
     rows: ComparedRows,
-    codes: Labels,
     folds: list[Fold],
-    sizes: tuple[int, ...],
+    fits: Mapping[int | None, Results],
     notes: tuple[Note, ...],
-    results: dict[str, list[FoldResult]],
-    prepared: dict[str, str],
-    *,
-    pool: float,
+    train_size: int | None,
+    available: float,
 ) -> Comparison:
-    """Return the result; pool: the mean number of rows from which those of a fold are drawn."""
-    count, held_out = len(folds), np.array([len(scored) for _, scored in folds])
-    scored_rows = np.concatenate([scored for _, scored in folds])
-    y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
-    whole = {name: every[:count] for name, every in results.items()}
-    proba = {name: _probabilities(part) for name, part in whole.items()}
-    scores = {name: score(y, probability, fold) for name, probability in proba.items()}
-    compared = differences(scores, pool, float(held_out.mean()))
+    """Return the result; available: the mean number of rows from which a fold draws its own."""
+    held_out = [len(scored) for _, scored in folds]
+    positions = np.concatenate([scored for _, scored in folds])
+    y, fold = rows.codes[positions], np.repeat(np.arange(len(folds)), held_out)
+    results = fits[None]
+    scores = {name: Scores.of(y, _probabilities(results[name]), fold) for name in results}
+    differences = _differences(scores, np.mean(held_out) / available)
+    curves = {
+        (name, size): {
+            **Scores.of(y, _probabilities(fits[size][name]), fold).with_errors(),
+            **_seconds(fits[size][name]),
+        }
+        for name in results
+        for size in fits
+        if size is not None
+    }
+    warned = {name: _warnings([fits[size][name] for size in fits]) for name in results}
     missing = np.column_stack([column.missing for column in rows.table.columns])
-    texts = {name: _warnings(every, notes) for name, every in results.items()}
     return Comparison(
-        table=_table(scores, compared, whole, prepared),
-        differences=compared,
-        curves=_curves(results, sizes, y, fold),
-        members=_members(whole),
+        table=_table(results, scores, differences),
+        differences=differences,
+        curves=_frame(curves, ["classifier", "rows"]),
+        members=_members(results),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
         n_missing_cells=int(missing.sum()),
         n_rows_with_missing=int(missing.any(axis=1).sum()),
-        folds=count,
+        folds=len(folds),
         noted=notes,
-        warned={name: found for name, found in texts.items() if found},
-        probabilities=proba,
+        warned={name: texts for name, texts in warned.items() if texts},
+        probabilities={name: _probabilities(results[name]) for name in results},
         y=y,
-        rows=rows.at[scored_rows],
+        rows=positions,
         fold=fold,
+        train_size=train_size,
     )
-
-
-def _mean_fitted(folds: list[Fold]) -> float:
-    """Return the mean number of rows that a fold may fit."""
-    return float(np.mean([len(fit) for fit, _ in folds]))
 
 
 def _probabilities(results: list[FoldResult]) -> Joint:
     return np.concatenate([result.probability for result in results])
 
 
-def _warnings(results: list[FoldResult], notes: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Return each warning once, in order, without those that are notes about the whole table."""
-    warnings = dict.fromkeys(entry for result in results for entry in result.warnings)
-    return tuple(entry for entry in warnings if entry not in notes)
+def _differences(scores: Mapping[str, Scores], overlap: float) -> pd.DataFrame:
+    """Return the differences from the first classifier, by (classifier, score)."""
+    first, *others = scores
+    names = ["classifier", "score"]
+    if not others:
+        return _frame({}, names, DIFFERENCE)
+    tables = {name: scores[name].difference(scores[first], overlap) for name in others}
+    return pd.concat(tables, names=names)
+
+
+def _frame(
+    lines: Mapping[tuple, Mapping], names: list[str], columns: list[str] | None = None
+) -> pd.DataFrame:
+    keys = pd.MultiIndex.from_arrays(zip(*lines, strict=True) if lines else [[], []], names=names)
+    return pd.DataFrame(list(lines.values()), index=keys, columns=columns)
 
 
 def _table(
-    scores: dict[str, Scored],
-    compared: pd.DataFrame,
-    results: dict[str, list[FoldResult]],
-    prepared: dict[str, str],
+    results: Results, scores: Mapping[str, Scores], differences: pd.DataFrame
 ) -> pd.DataFrame:
-    lines = [
-        {
-            **scores[name].with_errors(),
-            **_against_first(compared, name),
-            **_seconds(part),
-            "method": "/".join(dict.fromkeys(result.method for result in part)),
-            "prepared_by": prepared.get(name, ""),
-        }
-        for name, part in results.items()
-    ]
-    return pd.DataFrame(lines, index=pd.Index(list(results), name="classifier"))
+    names = pd.Index(list(results), name="classifier")
+    against = differences.reindex([(name, "log_loss") for name in names]).astype(float)
+    against = against[["difference", "lower", "upper"]].add_prefix("log_loss_").set_axis(names)
+    scored = pd.DataFrame([scores[name].with_errors() for name in names], index=names)
+    seconds = pd.DataFrame([_seconds(results[name]) for name in names], index=names)
+    return pd.concat([scored, against, seconds], axis=1).assign(
+        method=[_distinct(fit.method for fit in results[name]) for name in names],
+        prepared_by=[_distinct(fit.prepared_by for fit in results[name]) for name in names],
+    )
 
 
-def _against_first(compared: pd.DataFrame, name: str) -> dict[str, float]:
-    names = {f"log_loss_{n}": n for n in ("difference", "lower", "upper")}
-    if (name, "log_loss") not in compared.index:
-        return dict.fromkeys(names, np.nan)
-    return {key: compared.loc[(name, "log_loss"), n] for key, n in names.items()}
+def _distinct(words: Iterable[str]) -> str:
+    return "/".join(dict.fromkeys(word for word in words if word))
 
 
 def _seconds(results: list[FoldResult]) -> dict[str, float]:
     """Return the mean seconds of a fold and their standard errors."""
-    found = {}
-    for name in ("fit_seconds", "predict_seconds"):
-        each = np.array([getattr(result, name) for result in results])
-        error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
-        found[name], found[f"{name}_se"] = float(each.mean()), float(error)
-    return found
+    seconds = pd.DataFrame(
+        [(result.fit_seconds, result.predict_seconds) for result in results],
+        columns=["fit_seconds", "predict_seconds"],
+    )
+    return with_errors(seconds.mean(), seconds.sem())
 
 
-def _members(results: dict[str, list[FoldResult]]) -> pd.DataFrame:
+def _warnings(results: Iterable[list[FoldResult]]) -> tuple[Note, ...]:
+    """Return each warning once, in order."""
+    return tuple(dict.fromkeys(entry for fits in results for fit in fits for entry in fit.warnings))
+
+
+def _members(results: Results) -> pd.DataFrame:
     """Return the mean over folds of the tables of members, by (classifier, member)."""
-    found = {}
-    for name, folds in results.items():
-        tables = [result.members for result in folds if result.members is not None]
+    means = {}
+    for name, fits in results.items():
+        tables = [fit.members for fit in fits if fit.members is not None]
         if tables:
             by_member = pd.concat(tables).groupby(level="member", sort=False)
-            found[name] = by_member.mean()
+            means[name] = by_member.mean()
             weights = ["weight", "log_linear_weight"]
             # a member that was left out of a fold had no weight there
-            found[name][weights] = found[name][weights].mul(by_member.size() / len(tables), axis=0)
-    return pd.concat(found, names=["classifier"]) if found else pd.DataFrame()
-
-
-def _curves(
-    results: dict[str, list[FoldResult]], sizes: tuple[int, ...], y: Labels, fold: Labels
-) -> pd.DataFrame:
-    count = int(fold.max()) + 1
-    lines = {}
-    for name, every in results.items():
-        for number, size in enumerate(sizes, start=1):
-            part = every[number * count : (number + 1) * count]
-            scored = score(y, _probabilities(part), fold)
-            lines[name, size] = {**scored.with_errors(), **_seconds(part)}
-    index = pd.MultiIndex.from_tuples(lines, names=["classifier", "rows"]) if lines else None
-    return pd.DataFrame(list(lines.values()), index=index)
+            means[name][weights] = means[name][weights].mul(by_member.size() / len(tables), axis=0)
+    return pd.concat(means, names=["classifier"]) if means else pd.DataFrame()

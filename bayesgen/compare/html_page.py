@@ -10,14 +10,15 @@ import pandas as pd
 from bayesgen import page
 from bayesgen.compare.as_text import (
     HEADS,
-    LEGEND,
     MEMBERS_LEGEND,
+    fits_in_words,
+    legend,
     members_as_text,
     scores_as_text,
 )
 from bayesgen.errors.notes import merged_by_name
 from bayesgen.page import Grid
-from bayesgen.plots import LearningCurveDisplay, ReliabilityDisplay, RocDisplay
+from bayesgen.plots import ReliabilityDisplay
 from bayesgen.plots.style import FAINT, INK, Axes, color, tidy
 
 Comparison = Any
@@ -27,6 +28,11 @@ Comparison = Any
 def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> None:
     """Write the page of a comparison to a file."""
     table, members = comparison.table, comparison.members
+    roc = curves = None
+    if len(comparison.classes) == 2:
+        roc = page.svg(lambda ax: comparison.plot_roc(ax=ax), (4.2, 4.0))
+    if len(comparison.curves):
+        curves = page.svg(lambda ax: comparison.plot_learning_curves(ax=ax))
     html = page.html(
         "bayesgen.compare",
         "comparison.html",
@@ -37,15 +43,15 @@ def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> N
         first=table.index[0],
         verdict=_verdict(comparison),
         scores=score_grid(comparison),
-        legend=LEGEND,
-        prepared={name: step for name, step in table["prepared_by"].items() if step},
+        legend=legend(table),
+        fits=fits_in_words(table),
         differences=_differences(comparison) if len(table) > 1 else None,
         calibration=[
             page.svg(lambda ax, name=name: _draw_reliability(ax, comparison, name))
             for name in comparison.probabilities
         ],
-        roc=_roc(comparison) if len(comparison.classes) == 2 else None,
-        curves=_learning_curves(comparison) if len(comparison.curves) else None,
+        roc=roc,
+        curves=curves,
         members=grid(members_as_text(members)) if len(members) else None,
         members_legend=MEMBERS_LEGEND,
         notes=[*comparison.notes, *map(str, merged_by_name(comparison.warned))],
@@ -77,10 +83,10 @@ def _verdict(comparison: Comparison) -> str:
 def score_grid(comparison: Comparison) -> Grid:
     """Return the table of scores; best ones are marked by a star."""
     table = comparison.table
-    text = scores_as_text(table).drop(columns="prepared by", errors="ignore")
+    text = scores_as_text(table, comparison.folds)
     if len(table) > 1:
         for name, head in HEADS.items():
-            higher = name in ("accuracy", "auc", "discrimination")
+            higher = name in ("accuracy", "auc")
             best = table[name].max() if higher else table[name].min()
             cells = zip(text[head], table[name], strict=True)
             text[head] = [f"{cell} ★" if value == best else cell for cell, value in cells]
@@ -123,13 +129,3 @@ def _draw_reliability(ax: Axes, comparison: Comparison, name: str) -> None:
     ReliabilityDisplay((curve,)).plot(ax)
     ax.set_title(f"{name}: miscalibration {curve.decomposition.miscalibration:.3f}")
     ax.title.set_fontsize("medium")
-
-
-def _roc(comparison: Comparison) -> str:
-    event = comparison.classes.tolist()[-1]
-    curves = {name: comparison.roc(name) for name in comparison.probabilities}
-    return page.svg(RocDisplay(curves, event).plot, (4.2, 4.0))
-
-
-def _learning_curves(comparison: Comparison) -> str:
-    return page.svg(LearningCurveDisplay(comparison.curves).plot)

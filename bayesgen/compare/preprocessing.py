@@ -10,11 +10,9 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
-from sklearn.dummy import DummyClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
 from bayesgen.errors import BayesgenError
@@ -22,16 +20,6 @@ from bayesgen.table import Table, TableColumn
 from bayesgen.typing import Self
 
 Matrix = Float[np.ndarray, "row feature"]
-
-
-def logistic_regression() -> BaseEstimator:
-    """Return logistic regression of scaled columns, which needs fewer iterations."""
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
-
-
-def class_frequencies() -> BaseEstimator:
-    """Return the classifier that gives every row the class frequencies of the fit."""
-    return DummyClassifier(strategy="prior")
 
 
 def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
@@ -61,7 +49,7 @@ def names_levels(estimator: object) -> bool:
 
 
 class TextLevels(ClassifierMixin, BaseEstimator):
-    """CatBoost, told which columns are levels; fitted to `as_matrix`.
+    """CatBoost, told which columns are levels; fitted to `ComparedRows.matrix`.
 
     It takes them as text, a missing level as one of its own. They are named when it is fitted: with
     the argument of its constructor set it cannot be cloned.
@@ -95,7 +83,8 @@ def prepared(estimator: object, table: Table) -> Pipeline | TextLevels:
 
     Numbers: the mean of the fitted rows. Levels: the most frequent one, then one 0/1 column for
     each level of the whole table (one column where there are two). A classifier that takes level
-    codes by its tags, as CategoricalNB does, gets the codes instead. To be fitted to `as_matrix`.
+    codes by its tags, as CategoricalNB does, gets the codes instead. To be fitted to
+    `ComparedRows.matrix`.
     """
     kinds = np.array([column.kind for column in table.columns])
     if names_levels(estimator):
@@ -125,13 +114,3 @@ def steps_in_words(pipeline: Pipeline | TextLevels) -> str:
     parts = [step for _, step, _ in pipeline[0].transformers if not isinstance(step, str)]
     found = dict.fromkeys(type(step).__name__ for part in parts for _, step in part.steps)
     return ", ".join(found) or "level codes"
-
-
-def as_matrix(table: Table) -> Float[np.ndarray, "row feature"]:
-    """Return numbers as they are and levels as their codes; NaN where missing."""
-    return np.column_stack([_as_numbers(column) for column in table.columns])
-
-
-def _as_numbers(column: TableColumn) -> np.ndarray:
-    values = column.values.astype(float)
-    return values if column.kind == "number" else np.where(column.missing, np.nan, values)

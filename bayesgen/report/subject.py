@@ -117,7 +117,7 @@ def judged(
         BayesgenError: rows or labels that cannot be compared on, or invalid costs.
     """
     # imports scikit-learn's pipelines, which would slow down every import
-    from bayesgen.compare.preprocessing import class_frequencies, logistic_regression
+    from bayesgen.compare.rivals import rival
 
     _require_classes(clf, y)
     rule = decide.rule(loss, clf.classes_)
@@ -125,7 +125,7 @@ def judged(
         reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     table, name = read_table(X), named(clf)
-    rivals = {LOGISTIC: logistic_regression(), FREQUENCIES: class_frequencies()}
+    rivals = {LOGISTIC: rival("logistic"), FREQUENCIES: rival("frequencies")}
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     clone = type(clf)(**options | quiet)

@@ -49,7 +49,7 @@ def test_compare_prints_data_model_and_scores(capsys):
     lines = (
         rf"exact Bayes +0\.\d{{3}}±\.\d{{3}}{rest}",
         rf"MLE +0\.\d{{3}}±\.\d{{3}} +[+-]\.\d{{3}} \[[+-]\.\d{{3}},[+-]\.\d{{3}}\]{rest}",
-        "All rows: 3 stratified folds, each fitted to the rows of the others",
+        "3 folds over 1,309 rows, 263 missing cells in 263 rows",
     )
     for line in lines:
         assert re.search(f"^{line}$", output.out, re.MULTILINE), line
@@ -242,8 +242,8 @@ def test_compare_prints_fits_to_few_rows_and_to_all(tmp_path, capsys):
     arguments = ["compare", "iris", "--methods", "exact,mle", "--cv", "3", "--rivals"]
     assert main([*arguments, "frequencies", "--html", str(page)]) == 0
     out = capsys.readouterr().out
-    assert "24 rows a fit: drawn at random for each of 25 stratified folds" in out
-    assert "All rows: 3 stratified folds" in out
+    assert "25 folds over 150 rows, 24 rows drawn for each fit, no missing cells" in out
+    assert "3 folds over 150 rows, no missing cells" in out
     assert out.count("\nfrequencies ") == 2
     assert "<title>iris: species</title>" in page.read_text(encoding="utf-8")
     arguments[3] = "exact"

@@ -36,7 +36,9 @@ def rows(tmp_path):
 
 
 def test_a_file_with_classes_is_scored(model, rows, tmp_path, capsys):
-    assert run("predict", model, rows, "--out", tmp_path / "a.csv", "--json", "--batch", 40) == 0
+    target = ("--target", "species")
+    out = ("--out", tmp_path / "a.csv", "--json", "--batch", 40)
+    assert run("predict", model, rows, *out, *target) == 0
     found = json.loads(capsys.readouterr().out)
     X, y = bg.datasets.load_iris()
     clf = bg.load(model)
@@ -47,7 +49,7 @@ def test_a_file_with_classes_is_scored(model, rows, tmp_path, capsys):
     assert scores["brier"] == pytest.approx(brier(codes, proba))
     assert scores["accuracy"] == pytest.approx(clf.score(X, y))
     assert "species" not in found["columns"]
-    assert run("predict", model, rows) == 0
+    assert run("predict", model, rows, *target) == 0
     assert "note: scored against column 'species'" in capsys.readouterr().err
 
 

@@ -108,6 +108,7 @@ def test_missing_cells_are_counted_and_the_methods_that_ran_named():
     found = compare(classifiers, X, y, cv=3)
     assert (found.n_missing_cells, found.n_rows_with_missing) == (19, 11)
     assert found.table["method"].to_dict() == {"MLE": "mle", "Bayes": "exact"}
+    assert "\nInference: MLE (mle), Bayes (exact).\n" in repr(found)
     assert not hasattr(classifiers["MLE"], "classes_")
 
 
@@ -172,6 +173,15 @@ def test_a_train_size_draws_rows_of_each_fold(iris, met):
     assert found.heading.startswith("10 folds over 150 rows, 24 rows drawn for each fit")
     share = compare({"probe": Probe()}, *iris, cv=10, train_size=24 / 135, random_state=1)
     np.testing.assert_array_equal(share.probabilities["probe"], found.probabilities["probe"])
+
+
+def test_a_seed_decides_which_rows_are_drawn(iris):
+    first, again, other = (
+        compare({"a": GaussianNB()}, *iris, cv=StratifiedKFold(3), train_size=24, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.probabilities["a"], again.probabilities["a"])
+    assert not np.array_equal(first.probabilities["a"], other.probabilities["a"])
 
 
 def test_all_rows_as_train_size_is_plain_cross_validation(iris):

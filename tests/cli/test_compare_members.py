@@ -61,7 +61,7 @@ def test_the_command_line_prints_them(capsys):
     arguments = ["compare", "iris", "--cv", "2", "--methods", "exact,stacked"]
     assert main(arguments) == 0
     out = capsys.readouterr().out
-    assert "member of stack, means over folds" in out
+    assert "Members, means over folds" in out
     assert max(map(len, out.splitlines())) <= 80
     assert main([*arguments, "--json"]) == 0
     members = json.loads(capsys.readouterr().out)["members"]

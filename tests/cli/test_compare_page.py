@@ -50,7 +50,7 @@ def test_page_states_the_scores(comparison, page):
 
 
 def test_page_says_for_whom_the_table_was_prepared(page):
-    assert re.search(r"The table was prepared for logistic by [^;<]*Imputer", page)
+    assert re.search(r"Prepared: logistic \([^;<]*Imputer", page)
     assert "<th>prepared" not in page
 
 

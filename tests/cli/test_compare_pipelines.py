@@ -128,7 +128,7 @@ def test_a_classifier_that_fails_behind_the_pipeline_too_tells_both_errors():
     with pytest.raises(ValueError, match="n_neighbors") as caught:
         compare({"KNN": KNeighborsClassifier(50)}, X, [0, 1] * 6, cv=2)
     assert caught.value.__notes__ == ["classifier 'KNN', fold 1 of 2"]
-    assert "NaN" in str(caught.value.__cause__)
+    assert "NaN" in str(caught.value.__context__)
 
 
 @pytest.mark.slow
