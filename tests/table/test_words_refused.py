@@ -65,6 +65,11 @@ SPARSE = {
         "column 'x2' holds infinity .* in 1 row",
     ),
     "too large": (lambda: counts(changed(1e160), Y), errors.InvalidData, "'x2' holds 1e"),
+    "complex": (
+        lambda: counts(X.astype(complex), Y),
+        ValueError,
+        "Complex data not supported",
+    ),
     "missing words at fit": (
         lambda: words(changed(np.nan), Y),
         errors.InvalidData,
