@@ -11,8 +11,11 @@ import jax
 import jaxtyping
 import numpy as np
 import numpyro  # first of all: arviz leaves a lazy one behind, which loses its submodules
+import pandas as pd
 import pytest
 from hypothesis.internal.conjecture import providers
+
+import bayesgen as bg
 
 assert numpyro.__version__
 
@@ -112,6 +115,19 @@ def no_type_checks() -> Iterator[None]:
 def rng() -> np.random.Generator:
     """A generator with a fixed seed, fresh for each test."""
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[pd.DataFrame, pd.Series]:
+    """The rows of iris and their species."""
+    return bg.datasets.load_iris()
+
+
+@pytest.fixture(scope="module")
+def passengers() -> tuple[pd.DataFrame, pd.Series]:
+    """Every seventh passenger of the Titanic, and who survived."""
+    X, y = bg.datasets.load_titanic_passengers()
+    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Bags of words: texts and counts, presence, unknown words, batches, scikit-learn's contract."""
 
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 
 import bayesgen as bg
@@ -32,39 +30,6 @@ FRESH = ["food for the king", "a proof of the food"]
 
 def bag(**settings: object) -> bg.BagOfWords:
     return bg.BagOfWords(random_state=0, **settings)
-
-
-# --- the lecture's numbers ------------------------------------------------------------------------
-
-BOW4 = pd.read_csv(Path(__file__).parents[1] / "data" / "bow4.csv")
-WORDS = ["king", "food", "equals", "proof"]
-TRAIN, TEST = BOW4[BOW4.split == "train"], BOW4[BOW4.split == "test"]
-UNIFORM = {"probs": "uniform", "rows": 2}
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected", "form"),
-    [
-        ({"inference": "mle"}, 1.0, "frame"),
-        (UNIFORM | {"class_prior": "uniform"}, 0.874975, "array"),
-        (UNIFORM | {"class_prior": "empirical"}, 0.954536, "sparse"),
-        (UNIFORM, 0.933319, "texts"),
-    ],
-)
-def test_four_documents(settings, expected, form):
-    """Row 7 of the sources: the fifth document is about science with this probability."""
-    forms = {
-        "frame": lambda part: part[WORDS],
-        "array": lambda part: part[WORDS].to_numpy(),
-        "sparse": lambda part: sp.csr_matrix(part[WORDS].to_numpy()),
-        "texts": lambda part: [
-            " ".join(np.array(WORDS)[row == 1]) for row in part[WORDS].to_numpy()
-        ],
-    }
-    clf = bag(binary=True, **settings).fit(forms[form](TRAIN), TRAIN.label)
-    assert list(clf.classes_) == ["History", "Science"]
-    assert clf.predict_proba(forms[form](TEST))[0, 1] == pytest.approx(expected, abs=5e-7)
-    assert clf.predict(forms[form](TEST)) == ["Science"]
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -122,13 +87,6 @@ def test_priors_are_passed_on():
         np.testing.assert_allclose(
             bag(**settings).fit(counts, LABELS).predict_proba(counts), expected
         )
-
-
-def test_presence_equals_bernoulli_nb():
-    ours = bag(binary=True, class_prior="empirical", **UNIFORM)
-    x = CountVectorizer().fit_transform(TEXTS)
-    expected = BernoulliNB(alpha=1).fit(x, LABELS).predict_proba(x)
-    np.testing.assert_allclose(ours.fit(x, LABELS).predict_proba(x), expected)
 
 
 def test_ones_own_vectorizer_is_cloned():

@@ -15,17 +15,6 @@ from sklearn.preprocessing import StandardScaler
 import bayesgen as bg
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
-@pytest.fixture(scope="module")
-def passengers():
-    X, y = bg.datasets.load_titanic_passengers()
-    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
-
-
 def test_pipeline_and_cross_validation(iris):
     X, y = iris
     model = make_pipeline(StandardScaler(), bg.QDA())

@@ -29,11 +29,6 @@ HOSTILE = [(n, t) for n, t in SLOW if n in ("naive", "quadratic")]
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
 def same(found, expected, X):
     assert found.classes_.tolist() == expected.classes_.tolist()
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-9)

@@ -33,16 +33,6 @@ def holed(X, rng, share=0.2):
 # --- answers that are known -----------------------------------------------------------------------
 
 
-def test_play_tennis_by_counting():
-    X, y = bg.datasets.load_play_tennis()
-    clf = bg.JointTable(inference="mle").fit(X, y)
-    joint = np.exp(clf.predict_joint_log_proba(X.iloc[:1]))[0]
-    assert tuple(X.iloc[0]) == ("Sunny", "Hot", "High", "Weak")
-    np.testing.assert_allclose(joint, [5 / 14 * 1 / 5, 0.0], rtol=1e-12)
-    with pytest.warns(bg.errors.DegenerateEstimate, match="1 of 1 row"):
-        np.testing.assert_allclose(clf.predict_proba(TEST_DAY), [[5 / 14, 9 / 14]], rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("spelling", "inference"),
     [

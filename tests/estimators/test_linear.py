@@ -11,11 +11,6 @@ import bayesgen as bg
 METHODS = ("exact", "mle", "map")
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
 def test_coordinates_meet_scikit_learn(iris):
     X, y = iris
     theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
@@ -65,16 +60,6 @@ def test_coefficients_make_the_decision(clf, classes, iris):
         np.testing.assert_allclose(
             clf.predict_proba(X), odds / odds.sum(axis=1, keepdims=True), atol=1e-9
         )
-
-
-def test_coefficients_of_two_classes_are_the_lecture_formula(iris):
-    X, y = iris
-    X, y = X[50:], y[50:]
-    clf = bg.LDA(inference=bg.MLE(bias_corrected=True)).fit(X, y)
-    low, high = X[y == "versicolor"], X[y == "virginica"]
-    covariance = (49 * low.cov() + 49 * high.cov()) / 98
-    weight = np.linalg.solve(covariance, high.mean() - low.mean())
-    np.testing.assert_allclose(clf.coef_[0], weight, rtol=1e-9)
 
 
 @pytest.mark.parametrize("clf", [bg.LDA(), bg.QDA(inference="mle"), bg.NaiveBayes(inference="mle")])

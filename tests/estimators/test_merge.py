@@ -33,12 +33,6 @@ def iris():
     return X + 1e4, y
 
 
-@pytest.fixture(scope="module")
-def passengers():
-    X, y = bg.datasets.load_titanic_passengers()
-    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
-
-
 def fits(make, X, y, parts):
     """Return a classifier for each part of the rows, which may have one class."""
     return [make().partial_fit(X.iloc[rows], y.iloc[rows]) for rows in parts]

@@ -1,23 +1,10 @@
 """partial_fit: any split of the rows, in any order, gives the fit of the whole."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesgen as bg
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
-@pytest.fixture(scope="module")
-def passengers():
-    X, y = bg.datasets.load_titanic_passengers()
-    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
 
 
 def in_batches(make, X, y, rng, sizes, weight=None):
@@ -28,56 +15,12 @@ def in_batches(make, X, y, rng, sizes, weight=None):
     return clf
 
 
-@pytest.mark.parametrize(
-    ("make", "method"),
-    [(bg.NaiveBayes, "exact"), (bg.LDA, "exact"), (bg.QDA, "mle"), (bg.QDA, "map")],
-)
-def test_any_split_in_any_order_is_the_whole(make, method, iris, rng):
-    X, y = iris
-    X = X + 1e4
-    whole = make(inference=method).fit(X, y)
-    for sizes in ([75, 75], [100, 1, 49], [30] * 5):
-        parts = in_batches(partial(make, inference=method), X, y, rng, sizes)
-        np.testing.assert_allclose(
-            parts.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9
-        )
-    if method == "exact":
-        assert parts.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-9)
-
-
 def test_mixed_columns_with_missing_values_and_weights_in_batches(passengers, rng):
     X, y = passengers
     weight = rng.integers(0, 4, len(y)).astype(float)
     whole = bg.NaiveBayes().fit(X, y, sample_weight=weight)
     parts = in_batches(bg.NaiveBayes, X, y, rng, [40] * 4 + [len(y) - 160], weight)
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-def test_missing_values_of_a_joint_normal_in_batches(iris, rng):
-    X, y = iris
-    X = X.mask(rng.random(X.shape) < 0.1)
-    make = partial(bg.QDA, inference="map")
-    parts = in_batches(make, X, y, rng, [50, 50, 50])
-    expected = make().fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(parts.predict_proba(X), expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, bg.QDA])
-def test_classes_arriving_late(make, iris):
-    X, y = iris
-    order = [2, 0, 1]
-    clf = make()
-    for k in order:
-        part = y == sorted(set(y))[k]
-        clf.partial_fit(X[part], y[part])
-        if k == order[0]:
-            assert clf.classes_.tolist() == ["virginica"]
-            with pytest.raises(bg.errors.NoAttribute, match="1 class, 'virginica'"):
-                clf.predict(X)
-    assert clf.classes_.tolist() == sorted(set(y))
-    np.testing.assert_allclose(
-        clf.predict_proba(X), make().fit(X, y).predict_proba(X), rtol=0, atol=1e-9
-    )
 
 
 def test_classes_declared_at_first(iris):

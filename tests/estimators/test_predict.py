@@ -8,17 +8,6 @@ from sklearn.base import clone
 import bayesgen as bg
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
-@pytest.fixture(scope="module")
-def passengers():
-    X, y = bg.datasets.load_titanic_passengers()
-    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
-
-
 def binary_rows(rng):
     y = rng.integers(0, 2, 60)
     return pd.DataFrame(rng.random((60, 3)) < 0.3 + 0.3 * y[:, None], columns=list("abc")), y
@@ -42,7 +31,6 @@ def cases():
 
 
 CASES = cases()
-every_case = pytest.mark.parametrize("name", CASES)
 
 
 def fitted(name, **params):
@@ -115,7 +103,7 @@ def test_with_class_prior_is_bayes_rule(method, spec, passengers):
 # -- intervals and draws -----------------------------------------------------------------------
 
 
-@every_case
+@pytest.mark.parametrize("name", ["shared normal", "own covariance", "categorical"])
 def test_mean_of_draws_is_the_probability(name):
     clf, X, _ = fitted(name, random_state=3)
     draws = clf.predict_draws(X)
@@ -200,17 +188,16 @@ def test_a_point_has_no_draws(iris):
 # -- evidence ----------------------------------------------------------------------------------
 
 
-@every_case
-def test_evidence_is_the_product_of_one_step_ahead_predictions(name):
-    stated = {
-        "normal": bg.Normal(mean=5.0, variance=0.3),
-        "shared normal": bg.Normal(mean=5.0, variance=0.3, spread="shared"),
-        "categorical": bg.Categorical.laplace(1),
-        "bernoulli": bg.Bernoulli(prob=0.5, rows=2),
-    }
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("shared covariance", {"mean": 5.0, "scale": 0.3}),
+        ("categorical", {"likelihood": bg.Categorical.laplace(1)}),
+    ],
+)
+def test_evidence_is_the_product_of_one_step_ahead_predictions(name, params):
     clf, X, y = CASES[name]
-    params = clf.get_params(deep=False)
-    params |= {"likelihood": stated[name]} if name in stated else {"mean": 5.0, "scale": 0.3}
+    params = clf.get_params(deep=False) | params
     if name == "categorical":
         X = X.apply(lambda column: pd.Categorical(column, categories=sorted(set(column))))
     order = np.random.default_rng(0).permutation(len(X))[:14]

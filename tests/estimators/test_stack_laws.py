@@ -59,7 +59,7 @@ def rows_of(name):
     X, y = iris(3)
     y = y.to_numpy(object)
     if name == "mixed, with gaps and weights":
-        X, y = passengers(16)
+        X, y = passengers(24)
         return Rows(holed(X, 0.1)[0], y.to_numpy(object), rng.choice([0.5, 1, 2, 3.3], len(y)))
     if name == "levels":
         X, y = passengers(8)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from stacked_tables import iris
 
 import bayesgen as bg
 from bayesgen.errors import (
@@ -23,11 +24,6 @@ def mixed(step=20):
     X, y = bg.datasets.load_titanic_passengers()
     X, y = X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
     return X.astype({"sex": "category", "passengerClass": "category"}), y
-
-
-def iris(step=3):
-    X, y = bg.datasets.load_iris()
-    return X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")

@@ -6,16 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from paces import fast_only
+from stacked_tables import iris
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument, InvalidData, SuspiciousColumn
 
 RNG = np.random.default_rng(0)
-
-
-def iris(step=3):
-    X, y = bg.datasets.load_iris()
-    return X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
 
 
 def check(stack, X):

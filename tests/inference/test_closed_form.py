@@ -182,7 +182,6 @@ def test_stack_weighs_members_with_an_improper_prior():
 @pytest.mark.parametrize(
     ("inference", "rows", "sentence"),
     [
-        ("mle", X, "inference='mle' keeps a single point. Fit with inference='exact'"),
         ("map", X, "inference='map' keeps a single point. Fit with inference='exact'"),
         (bg.Augmentation(draws=20, warmup=5), X, "'augmentation' draws them.*inference='exact'"),
         (
@@ -191,7 +190,6 @@ def test_stack_weighs_members_with_an_improper_prior():
             r"missing values in a joint block. .*bg\.compare",
         ),
         ("expected", GAPS, r"missing values in a joint block. .*bg\.compare"),
-        ("mle", GAPS, r"missing values in a joint block. .*bg\.compare"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")

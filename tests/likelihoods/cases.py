@@ -8,7 +8,7 @@ import dataclasses
 
 import numpy as np
 from case import N_CLASSES, Case, Table, some_classes
-from cases_normal import NORMALS
+from cases_normal import JOINT, MEAN, MIX, NORMALS, ORIGIN, SCALE, UNITS, WORTH, number_line
 from cases_rows import ROWS
 from cases_table import TABLES
 from cases_words import WORDS
@@ -28,10 +28,9 @@ LEVELS = (2, 3, 5)
 def some_numbers(rng: np.random.Generator, n: int) -> Table:
     """Return three correlated columns of different units, the last one far from zero."""
     y = some_classes(rng, n)
-    mix = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [-0.3, 0.5, 0.9]])
     means = np.array([[0.0, 1.0, 0.5], [1.5, 0.0, 0.0], [-1.0, 0.5, -1.0]])
     spread = np.array([0.7, 1.0, 1.6])[y, None]
-    return (means[y] + spread * rng.standard_normal((n, 3)) @ mix.T) * UNITS + ORIGIN, y
+    return (means[y] + spread * rng.standard_normal((n, 3)) @ MIX.T) * UNITS + ORIGIN, y
 
 
 def some_levels(rng: np.random.Generator, n: int) -> Table:
@@ -55,13 +54,6 @@ def some_counts(rng: np.random.Generator, n: int) -> Table:
     y = some_classes(rng, n)
     rate = np.array([[0.5, 2.0, 4.0], [1.5, 2.5, 1.0], [3.0, 0.7, 2.0]])
     return rng.poisson(rate[y]).astype(float), y
-
-
-def number_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of a quadrature over all numbers: Gauss-Legendre in t/(1 - t^2)."""
-    t, weight = np.polynomial.legendre.leggauss(200)
-    centre, spread = np.nanmean(x[:, j]), 2 * np.nanstd(x[:, j])
-    return centre + spread * t / (1 - t**2), weight * spread * (1 + t**2) / (1 - t**2) ** 2
 
 
 def level_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
@@ -110,12 +102,8 @@ def other_answers(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelih
     return 1 - x, dataclasses.replace(prior, prob=prob)
 
 
-UNITS, ORIGIN = np.array([1.0, 2.0, 10.0]), np.array([0.0, 5.0, -400.0])
-MEAN = np.array([[0.1, 4.0, -405.0], [1.0, 5.0, -400.0], [-0.5, 6.0, -395.0]])
 VARIANCE = np.array([[1.0, 5.0, 90.0], [0.8, 4.0, 120.0], [2.0, 6.0, 150.0]])
-WORTH = np.array([[0.5, 1.0, 2.0], [1.5, 0.7, 1.0], [1.0, 2.0, 0.4]])
 RATE = np.array([[0.7, 2.0, 3.0], [1.5, 2.5, 1.0], [3.0, 1.0, 2.0]])
-SCALE = np.array([[1.0, 0.5, 1.0], [0.5, 4.0, -3.0], [1.0, -3.0, 100.0]])
 SCALES = SCALE * np.array([1.0, 0.7, 1.8])[:, None, None]
 PROBS = np.array(
     [
@@ -129,7 +117,6 @@ PROB = np.array([[0.3, 0.5, 0.6], [0.5, 0.4, 0.2], [0.7, 0.5, 0.5]])
 NUMBERS = (some_numbers, np.nan, number_line, other_numbers)
 LEVEL = (some_levels, -1, level_line, other_levels, LEVELS)
 ANSWER = (some_answers, np.nan, answer_line, other_answers)
-JOINT = {"mean": MEAN, "mean_rows": np.array([0.5, 1.0, 2.0])}
 
 CASES = {
     "Normal": Case(

@@ -13,6 +13,13 @@ import faults_words
 import laws
 import numpy as np
 import pytest
+from faults_alike import (
+    ignores_weights,
+    leaves_out_rows_with_missing_values,
+    takes_missing_for_zero,
+    updates_another_class,
+    updates_nothing,
+)
 
 from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
 from bayesgen.likelihoods.columnwise import Columnwise
@@ -34,6 +41,17 @@ def planted(law: Callable, name: str, owner: object, attribute: str) -> Callable
         return wrong
 
     return register
+
+
+planted(laws.law_weight, "Normal", Normal, "statistics")(ignores_weights)
+planted(laws.law_weight, "Bernoulli", Bernoulli, "statistics")(takes_missing_for_zero)
+planted(laws.law_story, "MultivariateNormal", density, "cells_log_likelihood")(
+    leaves_out_rows_with_missing_values
+)
+planted(
+    laws.law_update, "MultivariateNormal shared", MultivariateNormal, "log_density_draws_given_row"
+)(updates_another_class)
+planted(laws.law_update, "Bernoulli", Bernoulli, "log_density_draws_given_row")(updates_nothing)
 
 
 @planted(laws.law_addition, "Normal", NormalStatistics, "__add__")
@@ -58,22 +76,6 @@ def averages_counts(right):
     def wrong(self, x, y, weight, **sizes):
         rows = right(self, x, y, weight, **sizes)
         return rows.with_arrays({"count": rows.count / max(len(x), 1)})
-
-    return wrong
-
-
-@planted(laws.law_weight, "Normal", Normal, "statistics")
-def ignores_weights(right):
-    def wrong(self, x, y, weight, **sizes):
-        return right(self, x, y, np.ones_like(weight), **sizes)
-
-    return wrong
-
-
-@planted(laws.law_weight, "Bernoulli", Bernoulli, "statistics")
-def takes_missing_for_no(right):
-    def wrong(self, x, y, weight, **sizes):
-        return right(self, np.nan_to_num(x), y, weight, **sizes)
 
     return wrong
 
@@ -112,11 +114,6 @@ def divides_by_n_minus_one(right):
         return right(self.with_arrays({"scatter": thin}))
 
     return wrong
-
-
-@planted(laws.law_story, "MultivariateNormal", density, "cells_log_likelihood")
-def leaves_out_rows_with_missing_values(right):
-    return lambda params, statistics: np.zeros(len(params["mean"]))
 
 
 @planted(laws.law_story, "Categorical", Categorical, "log_density_fn")
@@ -203,26 +200,6 @@ def averages_conditional_probabilities(right):
     return lambda self, rng, n: (
         lambda x, own: np.swapaxes(self.log_density_fn(self.draw(rng, n))(x), 0, 1)
     )
-
-
-@planted(
-    laws.law_update, "MultivariateNormal shared", MultivariateNormal, "log_density_draws_given_row"
-)
-def updates_another_class(right):
-    def wrong(self, rng, n):
-        score = right(self, rng, n)
-        return lambda x, own: score(x, (own + 1) % 3)
-
-    return wrong
-
-
-@planted(laws.law_update, "Bernoulli", Bernoulli, "log_density_draws_given_row")
-def updates_nothing(right):
-    def wrong(self, rng, n):
-        score = right(self, rng, n)
-        return lambda x, own: score(x, np.full_like(own, -1))
-
-    return wrong
 
 
 @planted(laws.law_total, "Normal", Normal, "predictive")

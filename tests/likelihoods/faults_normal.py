@@ -2,6 +2,7 @@
 
 import laws
 import numpy as np
+from faults_alike import leaves_out_rows_with_missing_values, updates_another_class
 
 from bayesgen.likelihoods import (
     SphericalNormal,
@@ -63,14 +64,6 @@ def draws_one_noise_for_all_columns(right):
     return wrong
 
 
-def updates_another_class(right):
-    def wrong(self, rng, n):
-        score = right(self, rng, n)
-        return lambda x, own: score(x, (own + 1) % 3)
-
-    return wrong
-
-
 def fills_missing_values_with_the_mean(right):
     def wrong(centre, *rest):
         score = right(centre, *rest)
@@ -85,10 +78,6 @@ def guesses_a_variance_of_one(right):
         return done.with_arrays({"variance": np.ones_like(done.variance)})
 
     return wrong
-
-
-def leaves_out_rows_with_missing_values(right):
-    return lambda params, statistics: np.zeros(len(params["mean"]))
 
 
 ROUND, ONE = "SphericalNormal", "SphericalNormal shared"

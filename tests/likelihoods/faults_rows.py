@@ -2,6 +2,7 @@
 
 import laws
 import numpy as np
+from faults_alike import ignores_weights, takes_missing_for_zero
 
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
@@ -14,20 +15,6 @@ def adds_the_first_column_only(right):
     def wrong(self, other):
         weight = other.weight * (other.column == 0)[:, None]
         return right(self, other.with_arrays({"weight": weight}))
-
-    return wrong
-
-
-def ignores_weights(right):
-    def wrong(self, x, y, weight, **sizes):
-        return right(self, x, y, np.ones_like(weight), **sizes)
-
-    return wrong
-
-
-def takes_missing_for_zero(right):
-    def wrong(self, x, y, weight, **sizes):
-        return right(self, np.nan_to_num(x), y, weight, **sizes)
 
     return wrong
 

@@ -2,6 +2,7 @@
 
 import laws
 import numpy as np
+from faults_alike import updates_another_class, updates_nothing
 
 from bayesgen.likelihoods import JointCategorical, joint_categorical
 from bayesgen.likelihoods import contingency_tables as tables
@@ -68,22 +69,6 @@ def adds_one_to_every_cell(right):
 def draws_the_centre(right):
     def wrong(self, rng, n):
         return {"probs": np.broadcast_to(self.probs, right(self, rng, n)["probs"].shape)}
-
-    return wrong
-
-
-def updates_another_class(right):
-    def wrong(self, rng, n):
-        score = right(self, rng, n)
-        return lambda x, own: score(x, (own + 1) % 3)
-
-    return wrong
-
-
-def updates_nothing(right):
-    def wrong(self, rng, n):
-        score = right(self, rng, n)
-        return lambda x, own: score(x, np.full_like(own, -1))
 
     return wrong
 

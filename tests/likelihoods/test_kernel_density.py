@@ -10,7 +10,6 @@ from numpyro.infer.util import log_density as program_density
 from scipy import stats
 from sklearn import neighbors
 
-import bayesgen as bg
 from bayesgen.likelihoods.distinct_rows import distinct_values
 from bayesgen.likelihoods.kernels.column_bandwidth import (
     leave_one_out,
@@ -26,11 +25,6 @@ PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
 
 def log_density(x, center, weight, bandwidth):
     return log_densities(center, weight, np.array([bandwidth]))(x)[:, 0]
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
 
 
 def rule(x, weight=None, y=None):

@@ -17,11 +17,6 @@ from bayesgen.likelihoods.kernels.column_bandwidth import knots
 from bayesgen.likelihoods.kernels.column_bandwidth import leave_one_out as log_likelihood
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
 def test_a_given_bandwidth_is_exact(iris):
     """No parameter: one density for all, intervals from the class prior alone, no evidence."""
     X, y = iris
@@ -37,15 +32,6 @@ def test_a_given_bandwidth_is_exact(iris):
         np.testing.assert_allclose(other.predict_proba(X), given.predict_proba(X), rtol=1e-12)
     with pytest.raises(NoAttribute, match=r"bg\.compare"):
         _ = clf.log_evidence_
-
-
-def test_leave_one_out_is_fitting_again(iris):
-    X, y = iris[0][::5], iris[1][::5]
-    found = bg.NaiveBayes(KernelDensity()).fit(X, y).loo()["log_proba"]
-    rest = X.drop(index=X.index[7]), y.drop(index=X.index[7])
-    alone = bg.NaiveBayes(KernelDensity()).fit(*rest)
-    expected = alone.predict_log_proba(X.iloc[[7]])[0, list(alone.classes_).index(y.iloc[7])]
-    np.testing.assert_allclose(found.iloc[7], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("bandwidth", ["nrd0", 0.5])

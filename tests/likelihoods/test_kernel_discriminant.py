@@ -312,17 +312,6 @@ def test_a_class_without_rows_has_the_density_of_the_base():
     close(part.log_predictive(x)[:, 2], base.log_predictive(x)[:, 2])
 
 
-def test_weight_is_repetition():
-    x, y, _ = table(20)
-    weight = np.arange(20) % 3 + 1.0
-    part = fitted(bg.KernelDiscriminant(), x, y, weight)
-    times = weight.astype(int)
-    other = fitted(
-        bg.KernelDiscriminant(), x.repeat(times, 0), y.repeat(times), np.ones(times.sum())
-    )
-    close(part.log_predictive(x), other.log_predictive(x), rtol=1e-10)
-
-
 def test_the_model_saves_and_updates(tmp_path):
     x, y, _ = table(60)
     clf = bg.GenerativeClassifier(bg.KernelDiscriminant(centers=40), random_state=1).fit(x, y)

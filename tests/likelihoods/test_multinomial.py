@@ -71,21 +71,6 @@ def test_rising_factorials_of_halves_keep_their_digits():
     np.testing.assert_allclose(both, np.log(a), rtol=1e-14, atol=1e-14)
 
 
-def test_a_text_of_75_words_is_not_as_sure_as_the_mean_urn():
-    """Pitfall 26: the plug-in of the posterior mean says .956, the exact answer is .829."""
-    texts, labels = np.array([[6, 27], [30, 25]]), ["a", "b"]
-    x = np.array([[25, 50]])
-    exact = bg.NaiveBayes(bg.Multinomial.laplace(1), class_prior="uniform").fit(texts, labels)
-    plug_in = MultinomialNB(fit_prior=False).fit(texts, labels)
-    assert x.sum() == 75
-    np.testing.assert_allclose(plug_in.predict_proba(x)[0, 0], 0.956, atol=5e-4)
-    np.testing.assert_allclose(exact.predict_proba(x)[0, 0], 0.829, atol=5e-4)
-    oracle = [stats.dirichlet_multinomial(1 + row, 75).logpmf(x[0]) for row in texts]
-    np.testing.assert_allclose(
-        exact.predict_log_proba(x)[0], oracle - logsumexp(oracle), rtol=0, atol=1e-10
-    )
-
-
 def test_the_mode_is_what_scikit_learn_plugs_in():
     x, y = some_words(np.random.default_rng(3), 50)
     ours = bg.NaiveBayes(bg.Multinomial.laplace(0.7), class_prior="empirical", inference="map")

@@ -117,22 +117,6 @@ def test_mean_over_the_mixture_is_the_class_probability(rng, covariance):
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-def test_three_classes_and_one_column(rng, covariance):
-    y = np.arange(9) % 3
-    x = rng.standard_normal((9, 1)) + y[:, None]
-    prior = MultivariateNormal(covariance=covariance, mean=0.0, scale=1.0)
-    statistics = prior.statistics(x, y, np.ones(9), n_classes=3)
-    posterior = prior.complete(statistics).posterior(statistics)
-    ask = np.array([[0.0], [2.0], [9.0]])
-    probabilities = softmax(posterior.log_predictive(ask), axis=1)
-    n = 8_000
-    own = np.stack([rng.choice(3, size=n, p=row) for row in probabilities], axis=1)
-    answers = softmax(posterior.log_density_draws_given_row(rng, n)(ask, own), axis=2)
-    error = answers.std(axis=0) / np.sqrt(n)
-    assert (np.abs(answers.mean(axis=0) - probabilities) < 5 * error).all()
-
-
-@pytest.mark.parametrize("covariance", COVARIANCES)
 def test_mixture_without_the_update_is_found(rng, covariance, monkeypatch):
     """The fault: theta from the plain posterior, whatever class the row is given to."""
 

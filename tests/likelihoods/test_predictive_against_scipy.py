@@ -1,7 +1,7 @@
 """The predictive of every closed form is a distribution of scipy, by the numbers it is known by.
 
-Word counts have theirs in test_multinomial; families without a closed form are compared given
-their parameters.
+Word counts have theirs in test_multinomial, joint and spherical normals where they are tested;
+families without a closed form are compared given their parameters.
 """
 
 import numpy as np
@@ -30,31 +30,6 @@ def test_normal_is_a_student_t_in_each_column(name):
     rows, size = (np.broadcast_to(a, (3, 3)) for a in (after.variance_rows, after.variance))
     scale = np.sqrt(size * (1 + 1 / after.mean_rows))
     by_class(after, x, lambda k: stats.t(rows[k], after.mean[k], scale[k]).logpdf(x).sum(axis=1))
-
-
-@pytest.mark.parametrize("name", ["MultivariateNormal", "MultivariateNormal shared"])
-def test_multivariate_normal_is_a_multivariate_t(name):
-    after, x = posterior(name)
-    rows, scale = np.resize(after.covariance_rows, 3), np.broadcast_to(after.scale, (3, 3, 3))
-
-    def log_density(k):
-        shape = scale[k] * (1 + 1 / after.mean_rows[k])
-        return stats.multivariate_t(after.mean[k], shape, rows[k]).logpdf(x)
-
-    by_class(after, x, log_density)
-
-
-@pytest.mark.parametrize("name", ["SphericalNormal", "SphericalNormal shared"])
-def test_spherical_normal_is_a_multivariate_t_of_one_variance(name):
-    after, x = posterior(name)
-    # every cell of a row speaks of the variance
-    degrees, size = np.resize(3 * after.variance_rows, 3), np.resize(after.variance, 3)
-    stretch = np.broadcast_to(1 + 1 / after.mean_rows, (3, 3))
-
-    def log_density(k):
-        return stats.multivariate_t(after.mean[k], size[k] * np.diag(stretch[k]), degrees[k])
-
-    by_class(after, x, lambda k: log_density(k).logpdf(x))
 
 
 def test_poisson_is_a_negative_binomial():

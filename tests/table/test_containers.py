@@ -10,17 +10,6 @@ import pytest
 import bayesgen as bg
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return bg.datasets.load_iris()
-
-
-@pytest.fixture(scope="module")
-def passengers():
-    X, y = bg.datasets.load_titanic_passengers()
-    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
-
-
 @pytest.mark.parametrize("make", [bg.NaiveBayes, bg.QDA])
 def test_containers_of_numbers_agree(make, iris):
     X, y = iris

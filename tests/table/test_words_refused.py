@@ -1,7 +1,6 @@
 """What counts, sparse matrices and texts cannot be, each refused with a sentence."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
@@ -39,7 +38,6 @@ SPARSE = {
         errors.InvalidData,
         "Normal does not read sparse rows; Multinomial, Bernoulli and Poisson do. Pass X.toarray",
     ),
-    "QDA": (lambda: bg.QDA().fit(X, Y), errors.InvalidData, "MultivariateNormal does not"),
     "Categorical": (
         lambda: bg.NaiveBayes({(0, 1): bg.Poisson(), 2: bg.Categorical()}).fit(X, Y),
         errors.InvalidData,
@@ -77,11 +75,6 @@ SPARSE = {
         errors.InvalidData,
         r"'x2' is missing \(NaN\) in 1 of 3 rows; Multinomial fits complete rows only.*fillna",
     ),
-    "missing words in a frame": (
-        lambda: words(pd.DataFrame(changed(np.nan).toarray(), columns=[*"abc"]), Y),
-        errors.InvalidData,
-        "column 'c' is missing",
-    ),
     "another number of columns": (
         lambda: counts(X, Y).predict(X[:, :2]),
         ValueError,
@@ -90,28 +83,6 @@ SPARSE = {
 }
 
 BAGS = {
-    "one text": (lambda: bag().fit("food", ["a"]), errors.InvalidData, r"one text.*Pass \[X\]"),
-    "missing": (
-        lambda: bag().fit(["food", None], ["a", "b"]),
-        errors.InvalidData,
-        "no text .* in 1 of 2 rows.*fillna",
-    ),
-    "mixed": (lambda: bag().fit(["food", 3], ["a", "b"]), errors.InvalidData, "type int"),
-    "a frame": (
-        lambda: bag().fit(pd.DataFrame({"mail": TEXTS}), LABELS),
-        errors.InvalidData,
-        r"Pass X\['mail'\]",
-    ),
-    "no words": (
-        lambda: bag().fit(["", "a"], ["a", "b"]),
-        errors.InvalidData,
-        "no word in 2 rows",
-    ),
-    "texts after counts": (
-        lambda: bag().fit([[1, 0], [0, 1]], ["a", "b"]).predict(FRESH),
-        errors.InvalidData,
-        "was fitted to counts",
-    ),
     "weights of words": (
         lambda: bag(vectorizer=TfidfVectorizer()).fit(TEXTS, LABELS),
         errors.InvalidData,
