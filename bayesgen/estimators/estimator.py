@@ -259,11 +259,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         self._settle()
         if self._report is None:
-            raise NoAttribute(
-                "{name} has no report_: it is not fitted to rows of two classes.",
-                "Call fit(X, y).",
-                name=type(self).__name__,
-            )
+            check_is_fitted(self)
+            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
         return self._report
 
     @report_.setter
@@ -355,13 +352,23 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         require_original(self._derived_columns(), what)
         return rows
 
-    def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
-        """Return the rows, labels and weights of the last fit, as they were passed."""
+    def _rows_of_fit(
+        self, what: str, cure: str = "Pass them: {what}(X, y)."
+    ) -> tuple[object, object, object]:
+        """Return the rows, labels and weights of the last fit, as they were passed.
+
+        Args:
+            what: the method that needs them.
+            cure: what to do where they were not kept.
+
+        Raises:
+            UnsupportedOperation: they were not kept.
+        """
         if len(self._training) != 1:
             raise UnsupportedOperation(
                 "{what} needs rows and labels, and a classifier that was fitted in parts, "
                 "merged, copied or loaded keeps none.",
-                "Pass them: {what}(X, y).",
+                cure,
                 what=what,
             )
         (rows,) = self._training

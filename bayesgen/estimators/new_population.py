@@ -79,13 +79,7 @@ def left_out_rows(clf: Estimator) -> LeftOutRows:
         return clf._left_out
     fitted = clf._fitted()
     fitted.posterior.components.require_leave_one_out("method='left_out'", "Pass method='density'")
-    if len(clf._training) != 1:
-        raise UnsupportedOperation(
-            "method='left_out' predicts each row of the fit from the others, and a classifier "
-            "that was fitted in parts, copied or loaded keeps none of them.",
-            "Pass method='density'.",
-        )
-    X, y, weight = clf._rows_of_fit("estimate_prevalence")
+    X, y, weight = clf._rows_of_fit("method='left_out'", "Pass method='density'.")
     _, encoded, n_rows = clf._encode_rows(X)
     codes = validation.class_codes(y, clf.classes_)
     return fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
@@ -105,13 +99,8 @@ def label_shift(
 ) -> DataFrame:
     """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
     if X is None or y is None:
-        if len(clf._training) != 1:
-            raise UnsupportedOperation(
-                "check_label_shift compares new rows with those of the fit, and a classifier "
-                "that was fitted in parts, copied or loaded keeps none of them.",
-                "Pass check_label_shift(X_new, X=X, y=y).",
-            )
-        X, y, weight = clf._rows_of_fit("check_label_shift")
+        cure = "Pass check_label_shift(X_new, X=X, y=y)."
+        X, y, weight = clf._rows_of_fit("check_label_shift", cure)
     if found is None:
         request = Request(1.0, "auto", 1000, None, random_state=0)
         found = prevalence(clf, X_new, request, checked=False)

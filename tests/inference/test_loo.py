@@ -96,6 +96,7 @@ def refitted(clf, X, y, weight=None):
         bg.NaiveBayes(),
         bg.NaiveBayes(bg.Normal(spread="shared"), class_prior="uniform"),
         bg.QDA(mean=3.0, scale=2.0, covariance_rows=5.0),
+        bg.NaiveBayes(class_prior="empirical"),
     ],
 )
 def test_loo_is_fitting_again(clf):
