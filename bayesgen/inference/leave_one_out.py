@@ -6,7 +6,7 @@ many rows at once; the others score row by row, equal rows once.
 """
 
 import dataclasses
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,7 +15,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.missing import LeftOut, expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.normal_statistics import class_moments
-from bayesgen.likelihoods.protocols import LeaveOneOut, Vectorised
+from bayesgen.likelihoods.protocols import LeaveOneOut, Vectorised, required
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block, Joint, Labels, Weights
@@ -222,7 +222,7 @@ def _batch(
     if uninformative.any():
         kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
         prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
-    return cast(Vectorised, prior).log_predictive_updated(rest, x)
+    return required(prior, Vectorised).log_predictive_updated(rest, x)
 
 
 def one_by_one(

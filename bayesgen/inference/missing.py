@@ -9,7 +9,6 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,12 +18,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.likelihoods.protocols import (
-    CellDistribution,
-    Vectorised,
-    require_conjugate,
-    require_mode,
-)
+from bayesgen.likelihoods.protocols import CellDistribution, Conjugate, Mode, Vectorised, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Joint, Labels, Params, Weights
 
@@ -176,8 +170,8 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        posterior = require_conjugate(data.likelihood).posterior(data.filled(params))
-        before, params = params, require_mode(posterior).mode()
+        posterior = required(data.likelihood, Conjugate).posterior(data.filled(params))
+        before, params = params, required(posterior, Mode).mode()
         previous, change = change, data.change(before, params)
         step += 1
         if change == 0:
@@ -211,8 +205,8 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
     for name, likelihood in model.blocks.items():
         incomplete = missing_cells(likelihood, statistics.blocks[name])
         if incomplete is None:
-            posterior = require_conjugate(likelihood).posterior(statistics.blocks[name])
-            out[name] = require_mode(posterior).mode()
+            posterior = required(likelihood, Conjugate).posterior(statistics.blocks[name])
+            out[name] = required(posterior, Mode).mode()
         else:
             out[name] = incomplete.center
     return out
@@ -304,7 +298,7 @@ class LeftOut:
         """
         x, y = self.x[self.judged], self.y[self.judged]
         params = self.data.center
-        prior = require_conjugate(self.data.likelihood)
+        prior = required(self.data.likelihood, Conjugate)
         score = prior.posterior(self.data.filled(params)).log_predictive
         center = np.where(np.isnan(x), np.nan, params["mean"][y])
         distance = (score(center) - score(x))[np.arange(len(y)), y]
@@ -353,4 +347,4 @@ def scored_without(
         location, _, _ = family.conditional_given(params, x, y)
         cells = np.where(np.isnan(x), location, x)
     removed = prior.statistics_per_row(cells, away)
-    return cast(Vectorised, prior).log_predictive_updated(filled.without_each(removed, y), x)
+    return required(prior, Vectorised).log_predictive_updated(filled.without_each(removed, y), x)

@@ -51,7 +51,7 @@ from bayesgen.inference.unlabelled_rows import (
 )
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.protocols import Vectorised, require_conjugate
+from bayesgen.likelihoods.protocols import Conjugate, Vectorised, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
@@ -254,7 +254,7 @@ def _block_left_out(
     """
     out = np.empty((len(rows.y), rows.n_classes))
     if not isinstance(prior, Vectorised) or issparse(rows.x):
-        closed = require_conjugate(prior)
+        closed = required(prior, Conjugate)
         for i in range(len(rows.y)):
             row = rows.at(slice(i, i + 1))
             others = _filled(prior, statistics - row.lost(prior), center)
