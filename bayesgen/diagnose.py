@@ -19,7 +19,7 @@ from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
 from bayesgen.inference.draws import as_draws, chained, flat
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.protocols import require_conjugate
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.model import Model
 from bayesgen.program import log_priors as log_priors_of
 from bayesgen.program import sample_prior
@@ -130,7 +130,7 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
         if part.improper:
             continue
         if part.conjugate:
-            out[name] = require_conjugate(part).draw(rng, n)
+            out[name] = required(part, Conjugate).draw(rng, n)
         else:
             out[name] = sample_prior(part, name, rng, n)
     return chained(out, n)

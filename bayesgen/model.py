@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.protocols import Conjugate, require_conjugate, require_evidence
+from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.schema import PowerTransforms
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
@@ -110,7 +110,7 @@ class Model:
     @property
     def closed_forms(self) -> dict[str, Conjugate]:
         """The blocks, each of which must have a closed form."""
-        return {name: require_conjugate(part) for name, part in self.blocks.items()}
+        return {name: required(part, Conjugate) for name, part in self.blocks.items()}
 
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""

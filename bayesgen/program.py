@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.protocols import require_program
+from bayesgen.likelihoods.protocols import Program, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
@@ -36,7 +36,7 @@ def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str,
         labels = xlogy(statistics.count, params["class"]["probs"]).sum()
         numpyro.factor("class.rows", labels)
         for name, likelihood in model.blocks.items():
-            params[name] = require_program(likelihood).story(name)
+            params[name] = required(likelihood, Program).story(name)
             rows = likelihood.log_likelihood(params[name], statistics.blocks[name])
             numpyro.factor(f"{name}.rows", rows)
         return params
@@ -51,7 +51,7 @@ def sample_prior(likelihood: Likelihood, name: str, rng: np.random.Generator, n:
 
     def once(key: Traceable) -> dict:
         with ONE_PROGRAM, handlers.block(), handlers.seed(rng_seed=key):
-            return require_program(likelihood).story(name)
+            return required(likelihood, Program).story(name)
 
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), n)
@@ -71,7 +71,8 @@ def log_priors(model: Model, params: Mapping[str, Mapping]) -> dict[str, np.ndar
     from numpyro import handlers
 
     parts = {
-        name: functools.partial(require_program(p).story, name) for name, p in model.blocks.items()
+        name: functools.partial(required(part, Program).story, name)
+        for name, part in model.blocks.items()
     }
     programs = {"class": model.classes.story, **parts}
 

@@ -30,7 +30,7 @@ from bayesgen.inference.scores import (
 )
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities, row_chunks
-from bayesgen.likelihoods.protocols import CellDistribution, require_predictive_imputation
+from bayesgen.likelihoods.protocols import CellDistribution, PredictiveImputation, required
 from bayesgen.model import Model
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
@@ -167,7 +167,7 @@ class ClosedForm(Components):
             own = picked(probs, rng.random((n_rows, 1)))
         rows = self.reader.read(encoded)
         parts = {
-            name: require_predictive_imputation(family).fill(rows[name], own, rng)
+            name: required(family, PredictiveImputation).fill(rows[name], own, rng)
             for name, family in self.families.items()
         }
         return restored(self.reader, encoded, parts)

@@ -20,7 +20,7 @@ from bayesgen.inference.report import Report
 from bayesgen.inference.scores import Scores, class_probabilities, likelihood_of
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities
-from bayesgen.likelihoods.protocols import require_imputation
+from bayesgen.likelihoods.protocols import Imputation, required
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -236,7 +236,7 @@ class Components(abc.ABC):
     def require_imputable(self, block: str) -> None:
         """Raise for a block whose cells cannot be imputed: words of a text."""
         if block in self.families:
-            require_imputation(self.families[block])
+            required(self.families[block], Imputation)
 
     @abc.abstractmethod
     def impute(

@@ -13,7 +13,7 @@ from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement
 from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.report import Report
-from bayesgen.likelihoods.protocols import require_conjugate
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -62,7 +62,7 @@ class Augmentation:
             gaps = missing_cells(part, rows)
             if gaps is None:
                 # kernels at rows are kept by the posterior, and not by the prior
-                posterior = require_conjugate(part).posterior(rows)
+                posterior = required(part, Conjugate).posterior(rows)
                 families[name] = posterior
                 drawn = posterior.draw(rng, self.chains * self.draws)
                 params[name] = _chained(drawn, shape)

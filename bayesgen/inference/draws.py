@@ -31,7 +31,7 @@ from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import add_weighed, class_probabilities
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities, by_missing_pattern, is_missing, row_chunks
-from bayesgen.likelihoods.protocols import CellDistribution, require_imputation
+from bayesgen.likelihoods.protocols import CellDistribution, Imputation, required
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
@@ -262,7 +262,7 @@ class Draws(Components):
                 if not is_missing(parts[name][at]).any():
                     continue
                 params = {k: flat(v)[draw[at[0]]] for k, v in self.params.get(name, {}).items()}
-                parts[name][at] = require_imputation(family).fill_given(
+                parts[name][at] = required(family, Imputation).fill_given(
                     params, rows[name][at], own[at], rng
                 )
         return restored(self.reader, encoded, parts)

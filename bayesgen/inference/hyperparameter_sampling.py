@@ -18,7 +18,7 @@ from bayesgen.inference.log_density import Structure
 from bayesgen.inference.missing import missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.likelihoods.protocols import require_conjugate, require_evidence
+from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
@@ -159,12 +159,12 @@ def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.n
         rows = statistics.blocks[name]
         drawn = {s: values[f"{name}.{s}"].ravel() for s in _ends(part)}
         if not drawn:
-            parts[name] = require_conjugate(part).posterior(rows)
+            parts[name] = required(part, Conjugate).posterior(rows)
             continue
         size = len(next(iter(drawn.values())))
         picked = np.linspace(0, size - 1, min(size, MEMBERS)).round().astype(int)
         each = [given(part.components, {s: v[i] for s, v in drawn.items()}) for i in picked]
-        members = tuple(require_conjugate(member).posterior(rows) for member in each)
+        members = tuple(required(member, Conjugate).posterior(rows) for member in each)
         parts[name] = HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
     return Model(model.classes.posterior(statistics.count), parts)
 

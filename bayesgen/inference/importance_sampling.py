@@ -14,7 +14,7 @@ from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.protocols import require_conjugate, require_program
+from bayesgen.likelihoods.protocols import Conjugate, Program, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -66,7 +66,7 @@ class ImportanceSampling:
             gaps = missing_cells(part, statistics.blocks[name])
             if gaps is None:
                 # kernels at rows are kept by the posterior, and not by the prior
-                posterior = require_conjugate(part).posterior(statistics.blocks[name])
+                posterior = required(part, Conjugate).posterior(statistics.blocks[name])
                 families[name] = posterior
                 params[name] = posterior.draw(rng, n)
                 continue
@@ -100,10 +100,10 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    start = require_program(data.likelihood).initial_params(data.statistics)
+    start = required(data.likelihood, Program).initial_params(data.statistics)
     centre, _, _ = em(data, start, EM_STEPS)
     size = max(n, LEAST_DRAWS)
-    proposal = require_conjugate(data.likelihood).posterior(data.filled(centre))
+    proposal = required(data.likelihood, Conjugate).posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
     log_weights, found = data.log_importance(centre), []
     for some in (slice(0, PILOT), *_others(draws, size)):

@@ -17,7 +17,7 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -32,9 +32,10 @@ from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.likelihoods.protocols import (
     CellDistribution,
+    Conjugate,
     LeaveOneOut,
     Vectorised,
-    require_conjugate,
+    required,
 )
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
@@ -235,7 +236,7 @@ class Block:
                 out[alike] = self._subtracted(where[alike])
             return out
         prior, others = self._informative(prior), self._informative(others)
-        return cast(Vectorised, prior).log_predictive_updated(others, self._read(x))
+        return required(prior, Vectorised).log_predictive_updated(others, self._read(x))
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
@@ -359,7 +360,7 @@ def fold_of_each(incomplete: IncompleteData, x: Rows, y: Labels) -> Positions:
     on units. Equal rows are in one fold.
     """
     params = incomplete.center
-    prior = require_conjugate(incomplete.likelihood)
+    prior = required(incomplete.likelihood, Conjugate)
     score = prior.posterior(incomplete.filled(params)).log_predictive
     center = np.where(np.isnan(x), np.nan, params["mean"][y])
     distance = (score(center) - score(x))[np.arange(len(y)), y]
@@ -395,7 +396,7 @@ def _under_one_prior(
     out = np.empty((len(rows.y), n_classes))
     n_levels = getattr(statistics, "n_levels", ())
     if not isinstance(prior, Vectorised) or issparse(x):
-        closed = require_conjugate(prior)
+        closed = required(prior, Conjugate)
         for i in range(len(rows.y)):
             row = slice(i, i + 1)
             removed = prior.statistics(
@@ -450,7 +451,7 @@ def _incomplete_batch(
         location, _, _ = family.conditional_given(params, x, y)
         cells = np.where(np.isnan(x), location, x)
     removed = prior.statistics_per_row(cells, away)
-    return cast(Vectorised, prior).log_predictive_updated(filled.without_each(removed, y), x)
+    return required(prior, Vectorised).log_predictive_updated(filled.without_each(removed, y), x)
 
 
 def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.protocols import require_program
+from bayesgen.likelihoods.protocols import Program, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.program import ONE_PROGRAM, program
 from bayesgen.typing import Traceable, Transform
@@ -161,7 +161,7 @@ def model_log_density(model: Model, statistics: ModelStatistics) -> ModelLogDens
     """Return the log density of a composed model."""
     shapes = {} if model.classes.is_fixed else {"class.probs": statistics.count.shape}
     for name, part in model.blocks.items():
-        start = require_program(part).initial_params(statistics.blocks[name])
+        start = required(part, Program).initial_params(statistics.blocks[name])
         for parameter, value in start.items():
             shapes[f"{name}.{parameter}"] = value.shape
     blocks = ((name, part, statistics.blocks[name]) for name, part in model.blocks.items())
@@ -184,7 +184,7 @@ def arrays(model: Model, statistics: ModelStatistics, centres: ModelStatistics) 
             name: {
                 "prior": part.arrays(),
                 "statistics": statistics.blocks[name].arrays(),
-                "whitening": require_program(part).whitening(centres.blocks[name]),
+                "whitening": required(part, Program).whitening(centres.blocks[name]),
             }
             for name, part in model.blocks.items()
         },

@@ -17,10 +17,7 @@ from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.likelihoods.protocols import (
-    require_conjugate,
-    require_mode,
-)
+from bayesgen.likelihoods.protocols import Conjugate, Mode, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Params
 
@@ -162,8 +159,8 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        posterior = require_conjugate(data.likelihood).posterior(data.filled(params))
-        before, params = params, require_mode(posterior).mode()
+        posterior = required(data.likelihood, Conjugate).posterior(data.filled(params))
+        before, params = params, required(posterior, Mode).mode()
         previous, change = change, data.change(before, params)
         step += 1
         if change == 0:
@@ -197,8 +194,8 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
     for name, likelihood in model.blocks.items():
         incomplete = missing_cells(likelihood, statistics.blocks[name])
         if incomplete is None:
-            posterior = require_conjugate(likelihood).posterior(statistics.blocks[name])
-            out[name] = require_mode(posterior).mode()
+            posterior = required(likelihood, Conjugate).posterior(statistics.blocks[name])
+            out[name] = required(posterior, Mode).mode()
         else:
             out[name] = incomplete.center
     return out

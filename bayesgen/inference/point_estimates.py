@@ -32,7 +32,7 @@ from bayesgen.inference.missing import (
 )
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
-from bayesgen.likelihoods.protocols import MaximumLikelihood, require_conjugate, require_mode
+from bayesgen.likelihoods.protocols import Conjugate, MaximumLikelihood, Mode, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
@@ -170,8 +170,8 @@ class MAP:
             return None
         incomplete = missing_cells(part, rows)
         if incomplete is None:
-            posterior = require_conjugate(part).posterior(rows)
-            return require_mode(posterior).mode(), [], None
+            posterior = required(part, Conjugate).posterior(rows)
+            return required(posterior, Mode).mode(), [], None
         if start is not None and steps is not None:
             return em(incomplete, start, steps)[0], [], None
         params, account = incomplete.mode() if start is None else incomplete.settled(start)

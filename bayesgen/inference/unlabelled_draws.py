@@ -24,7 +24,7 @@ from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import expected_statistics, missing_cells
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.inference.unlabelled_rows import ROWS, Inferred, UnlabelledRows, log_joint
-from bayesgen.likelihoods.protocols import require_conjugate
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint, Params, Traceable
@@ -104,7 +104,7 @@ class _Chain:
         for name, part in self.problem.model.blocks.items():
             incomplete = missing_cells(part, statistics.blocks[name])
             if incomplete is None:
-                posterior = require_conjugate(part).posterior(statistics.blocks[name])
+                posterior = required(part, Conjugate).posterior(statistics.blocks[name])
                 out[name] = posterior.draw(self.rng, 1)
             else:
                 before = {key: value[c : c + 1] for key, value in params[name].items()}

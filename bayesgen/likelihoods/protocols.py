@@ -1,7 +1,7 @@
 """What a likelihood may be able to do: closed forms, programs, estimates, missing cells.
 
 Every likelihood is a `Likelihood`. What it can do besides, it declares by having the methods, and
-is asked by `isinstance`, or by a function of this module that raises where it cannot.
+is asked by `isinstance`, or by `required`, which raises where it cannot.
 """
 
 import abc
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.errors import NoAttribute
 from bayesgen.errors.operations import (
     density_of_rows,
     no_closed_form,
@@ -22,6 +22,7 @@ from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Weights
 
 S = TypeVar("S", bound=Statistics)
 C = TypeVar("C", bound="Conjugate")
+P = TypeVar("P")
 
 
 # -- closed forms ----------------------------------------------------------------------------------
@@ -61,17 +62,6 @@ class Conjugate(Likelihood[S]):
         theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
         All rows share the same random numbers, so results do not depend on other rows.
         """
-
-
-def require_conjugate(likelihood: Likelihood) -> Conjugate:
-    """Return the likelihood as one with closed forms.
-
-    Raises:
-        UnsupportedOperation: it has none, or none under its settings.
-    """
-    if not likelihood.conjugate or not isinstance(likelihood, Conjugate):
-        raise no_closed_form(likelihood.title)
-    return likelihood
 
 
 @runtime_checkable
@@ -145,17 +135,6 @@ class Mode(Protocol):
         """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
 
 
-def require_mode(likelihood: Likelihood) -> Mode:
-    """Return the likelihood as one with a mode in closed form.
-
-    Raises:
-        UnsupportedOperation: its parameters have a posterior, and no estimate.
-    """
-    if not isinstance(likelihood, Mode):
-        raise unsupported(likelihood.title, *likelihood.only_exact)
-    return likelihood
-
-
 @runtime_checkable
 class MaximumLikelihood(Protocol):
     """Maximum likelihood in closed form."""
@@ -178,17 +157,6 @@ class Program(Protocol):
 
     def whitening(self, statistics: Any) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the arrays of `bijector` by parameter: center and width of the posterior."""
-
-
-def require_program(likelihood: Likelihood) -> Program:
-    """Return the likelihood as one with a program.
-
-    Raises:
-        UnsupportedOperation: its parameters have a posterior in closed form alone.
-    """
-    if not isinstance(likelihood, Program):
-        raise unsupported(likelihood.title, *likelihood.only_exact)
-    return likelihood
 
 
 # -- missing cells ---------------------------------------------------------------------------------
@@ -238,37 +206,6 @@ class CellDistribution(Protocol):
         """Return the distributions from which missing cells are drawn by `fill_given`."""
 
 
-def cannot_fill(likelihood: Likelihood) -> UnsupportedOperation:
-    """Return the error of a family whose missing cells cannot be drawn."""
-    return unsupported(
-        type(likelihood).__name__,
-        "its missing cells cannot be drawn (the number of words of a text is unknown, for example)",
-        "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
-    )
-
-
-def require_imputation(likelihood: Likelihood) -> Imputation:
-    """Return the likelihood as one whose missing cells can be drawn given parameters.
-
-    Raises:
-        UnsupportedOperation: they cannot.
-    """
-    if not isinstance(likelihood, Imputation):
-        raise cannot_fill(likelihood)
-    return likelihood
-
-
-def require_predictive_imputation(likelihood: Likelihood) -> PredictiveImputation:
-    """Return the likelihood as one whose missing cells can be drawn, parameters integrated out.
-
-    Raises:
-        UnsupportedOperation: they cannot.
-    """
-    if not isinstance(likelihood, PredictiveImputation):
-        raise cannot_fill(likelihood)
-    return likelihood
-
-
 # -- words -----------------------------------------------------------------------------------------
 
 
@@ -281,3 +218,30 @@ class Vocabulary(Protocol):
 
         In nats, and in nats times the frequency of the word in the class, each (class, feature).
         """
+
+
+# -- asked -----------------------------------------------------------------------------------------
+
+
+def required(likelihood: Likelihood, ability: type[P]) -> P:
+    """Return the likelihood as one that can do a thing.
+
+    Args:
+        likelihood: completed, since some settings rule out a closed form.
+        ability: a class of this module.
+
+    Raises:
+        UnsupportedOperation: it cannot.
+    """
+    if isinstance(likelihood, ability) and (likelihood.conjugate or ability is not Conjugate):
+        return likelihood
+    if ability in (Imputation, PredictiveImputation):
+        raise unsupported(
+            type(likelihood).__name__,
+            "its missing cells cannot be drawn (the number of words of a text is unknown, for "
+            "example)",
+            "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
+        )
+    if any(likelihood.only_exact):
+        raise unsupported(likelihood.title, *likelihood.only_exact)
+    raise no_closed_form(likelihood.title)

@@ -18,6 +18,7 @@ from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.importance_sampling import EM_STEPS, importance_sample, resampled
 from bayesgen.inference.missing import em, missing_cells
 from bayesgen.likelihoods import JointCategorical, MultivariateNormal
+from bayesgen.likelihoods.protocols import Conjugate
 
 LEVELS = (2, 3, 2)
 FEW = bg.Exact(draws=20)
@@ -232,9 +233,12 @@ def test_many_missing_cells_are_augmented_and_few_where_asked(rng, share, infere
     assert clf.inference_ == "augmentation"
 
 
+@Conjugate.register
 @dataclasses.dataclass
 class Narrow:
-    """A target N(0, 1) whose proposals are N(0, width^2)."""
+    """A target N(0, 1) whose proposals are N(0, width^2); data and likelihood in one."""
+
+    conjugate = True
 
     width: float
     likelihood: object = None
@@ -245,6 +249,12 @@ class Narrow:
 
     def initial_params(self, statistics):
         return {"x": np.zeros(1)}
+
+    def story(self, name):
+        return {}
+
+    def whitening(self, statistics):
+        return {}
 
     def filled(self, params):
         return self

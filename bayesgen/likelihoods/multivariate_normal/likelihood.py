@@ -33,7 +33,7 @@ from bayesgen.likelihoods.multivariate_normal.statistics import (
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import FEW, spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.protocols import require_conjugate, require_evidence
+from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.likelihoods.spherical_normal import SphericalNormal
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Weights
@@ -289,7 +289,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
-        require_conjugate(self)
+        required(self, Conjugate)
         if statistics.has_missing:
             raise incomplete_rows(FAMILY)
         n, delta = statistics.count, statistics.mean - self.mean
@@ -397,7 +397,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def mode(self) -> Params:
         """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
-        require_conjugate(self)
+        required(self, Conjugate)
         means = len(self.mean) if self.shared else 1
         share = self.covariance_rows / (self.degrees + means)
         return {
