@@ -106,9 +106,8 @@ class IncompleteNormal(IncompleteData):
         """Return the report of `newton_cg`, at parameters that may have been repaired."""
         top, converged, steps = found
         rows = self.statistics.count.sum() + self.statistics.cell_count.sum()
-        one_draw = {name: value[None] for name, value in params.items()}
-        height = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
-        return OptimumReport(converged, steps, top.gradient_norm / max(float(rows), 1.0), height)
+        norm = top.gradient_norm / max(float(rows), 1.0)
+        return OptimumReport(converged, steps, norm, self.log_likelihood(params))
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield steps of chains whose limit is the posterior given the observed cells.
@@ -145,18 +144,9 @@ class IncompleteNormal(IncompleteData):
         entries = [mean, factor[..., i, j]]
         return np.concatenate([x.reshape(*mean.shape[:2], -1) for x in entries], axis=-1)
 
-    def expected(self) -> tuple[MultivariateNormalStatistics, OptimumReport]:
-        """Return expected moments at the mode under the conjugate prior, for any prior."""
-        params, report = self._conjugate_mode
-        return expected(self.statistics, params), report
-
-    @property
-    def center(self) -> Params:
-        """The mode under the conjugate prior, for any prior."""
-        return self._conjugate_mode[0]
-
     @functools.cached_property
-    def _conjugate_mode(self) -> tuple[Params, OptimumReport]:
+    def optimum(self) -> tuple[Params, OptimumReport]:
+        """The mode under the conjugate prior, for any prior, and the report of its search."""
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
         # a fit and its leave-one-out ask for the same mode
         known = self.statistics.derived

@@ -120,18 +120,9 @@ class IncompleteTable(IncompleteData):
         return float(np.max(np.abs(after["probs"] / before["probs"] - 1)))
 
     @functools.cached_property
-    def _mode(self) -> tuple[Params, OptimumReport]:
+    def optimum(self) -> tuple[Params, OptimumReport]:
+        """The mode, and the report of its search."""
         return self.mode()
-
-    @property
-    def center(self) -> Params:
-        """The mode."""
-        return self._mode[0]
-
-    def expected(self) -> tuple[JointStatistics, OptimumReport]:
-        """Return expected counts at the mode."""
-        params, report = self._mode
-        return self.filled(params), report
 
     def filled(self, params: Params) -> JointStatistics:
         """Return expected counts at given parameters."""
@@ -159,9 +150,8 @@ class IncompleteTable(IncompleteData):
     def _iterate(self, start: Params, added: Table) -> tuple[Params, OptimumReport]:
         """Maximize log likelihood + sum of added * log p."""
         top, converged, steps = newton_cg(_TablePoint(self.statistics, added, start["probs"]))
-        one_draw = {"probs": top.params["probs"][None]}
-        log_likelihood = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
-        return top.params, OptimumReport(converged, steps, top.gradient_norm, log_likelihood)
+        height = self.log_likelihood(top.params)
+        return top.params, OptimumReport(converged, steps, top.gradient_norm, height)
 
 
 @missing_cells.register(JointCategorical)

@@ -96,11 +96,13 @@ class IncompleteData(abc.ABC):
         params, steps, distance = em(self, start, STEPS)
         if distance > STILL:
             return self.mode(params)
-        one_draw = {name: value[None] for name, value in params.items()}
-        height = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
-        return params, OptimumReport(
-            converged=True, iterations=steps, gradient_norm=distance, log_likelihood=height
+        report = OptimumReport(
+            converged=True,
+            iterations=steps,
+            gradient_norm=distance,
+            log_likelihood=self.log_likelihood(params),
         )
+        return params, report
 
     @abc.abstractmethod
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
@@ -124,12 +126,23 @@ class IncompleteData(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def optimum(self) -> tuple[Params, OptimumReport]:
+        """The mode under the conjugate prior, and the report of its search."""
+
+    @property
     def center(self) -> Params:
         """The mode, at which `expected` fills rows."""
+        return self.optimum[0]
 
-    @abc.abstractmethod
     def expected(self) -> tuple[Statistics, OptimumReport]:
         """Return expected statistics of the filled rows, given the observed cells and the mode."""
+        params, report = self.optimum
+        return self.filled(params), report
+
+    def log_likelihood(self, params: Params) -> float:
+        """Return log p(observed cells given params)."""
+        one_draw = {name: value[None] for name, value in params.items()}
+        return float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
 
     @abc.abstractmethod
     def filled(self, params: Params) -> Statistics:

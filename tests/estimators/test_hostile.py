@@ -102,7 +102,7 @@ MODELS = {
     "words present": Model(direct(bg.BagOfWords, binary=True), "counts"),
     "kernels": Model(composed(bg.KernelDensity()), "numbers"),
     "kernel discriminant": Model(composed(bg.KernelDiscriminant()), "joint numbers", PARTS, 1e-5),
-    # few tables: each compiles a program; Adam ends up to .01 deviations before the mode
+    # few tables: each compiles a program
     "naive svi": Model(
         direct(bg.NaiveBayes, inference=bg.MAP(solver="svi")),
         "numbers",
