@@ -19,7 +19,7 @@ from bayesgen.cli.data import count_values, is_bundled, open_data
 from bayesgen.errors.sources import no_column, no_rows_in_source
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
-from bayesgen.estimators.sources.predict import SourceColumns
+from bayesgen.estimators.sources.predict import columns_read
 from bayesgen.progress_bar import progress_bar
 from bayesgen.sources import PART_ROWS, Source
 
@@ -203,7 +203,7 @@ def column_of_classes(
     if is_bundled(source.name):
         candidates = [datasets.target(source.name)]
     else:
-        reads = SourceColumns.match(classifier, source.name, names).reads
+        reads = columns_read(classifier, source.name, names)
         candidates = [name for name in names if name not in map(str, reads)]
     known = {_key(label) for label in classifier.classes_.tolist()}
     first = next(source.parts(dict.fromkeys(candidates, "text")), None) if candidates else None
