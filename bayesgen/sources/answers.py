@@ -1,11 +1,15 @@
 """Answers to the rows of sources: the columns of each verb's answer."""
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+
+from bayesgen.sources.cluster import Answer
+from bayesgen.sources.part import Part
 
 NUMBER, DRAWS = pa.float64(), pa.list_(pa.float64())
 LABEL = None
@@ -87,3 +91,31 @@ def answer_table(
     ]
     schema = answer_schema(names, classes)
     return pa.table(columns, names=schema.names).cast(schema)
+
+
+def answer_stream(
+    parts: Iterable[Part], schema: pa.Schema, answer: Answer, keep: Sequence[str] = ()
+) -> pa.RecordBatchReader:
+    """Return the answers to the rows of a source, as a stream that computes them when read.
+
+    Args:
+        parts: of the source.
+        schema: of the answers.
+        answer: to the rows of a part; what it raises is raised to the reader.
+        keep: columns of the source that come first; the first part is then read at once.
+    """
+    names = [*keep, *schema.names]
+    tables = (
+        pa.table(
+            [*(part.table[name].to_arrow() for name in keep), *answer(part).columns], names=names
+        )
+        for part in parts
+    )
+    first = list(itertools.islice(tables, 1 if keep else 0))
+    schema = first[0].schema if first else schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for table in itertools.chain(first, tables):
+            yield from table.cast(schema).combine_chunks().to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -3,11 +3,8 @@
 import dataclasses
 import functools
 import inspect
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
-
-import pyarrow as pa
 
 from bayesgen import predict
 from bayesgen.errors import InvalidData, Words
@@ -19,6 +16,7 @@ from bayesgen.sources import (
     Part,
     Source,
     answer_schema,
+    answer_stream,
     answer_table,
     source_of,
 )
@@ -83,8 +81,8 @@ class Answers:
                 predict.require_posterior(posterior, Words(name, option))
 
     @property
-    def schema(self) -> pa.Schema:
-        """The columns of the answers."""
+    def schema(self) -> Any:
+        """The columns of the answers, as a pyarrow Schema."""
         return answer_schema(self.asked, self.classifier.classes_)
 
     @property
@@ -92,8 +90,8 @@ class Answers:
         """The names of the columns of the answers."""
         return self.schema.names
 
-    def __call__(self, part: Part) -> pa.Table:
-        """Return the answers to a part of a source.
+    def __call__(self, part: Part) -> Any:
+        """Return the answers to a part of a source, as a pyarrow Table.
 
         Raises:
             BayesgenError: it names the part.
@@ -114,8 +112,8 @@ class Answers:
         columns_read(self.classifier, source.name, source.names or ())
         return source.cluster.answered(self, self.schema)
 
-    def reader(self, source: Source, keep: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """Return the answers to a source, as a stream that computes them when it is read.
+    def reader(self, source: Source, keep: Sequence[str] = ()) -> Any:
+        """Return the answers to a source, as a RecordBatchReader that computes them when read.
 
         Args:
             source: of rows.
@@ -126,21 +124,7 @@ class Answers:
             reads = columns_read(self.classifier, source.name, source.names)
             kinds = dict.fromkeys(keep, "text") | dict(reads)
         rows = min(source.part_rows, DRAWS_ROWS) if "predict_draws" in self.asked else None
-        tables = (
-            pa.table(
-                [*(part.table[name].to_arrow() for name in keep), *self(part).columns],
-                names=[*keep, *self.columns],
-            )
-            for part in source.parts(kinds, rows)
-        )
-        first = list(itertools.islice(tables, 1 if keep else 0))
-        schema = first[0].schema if first else self.schema
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for table in itertools.chain(first, tables):
-                yield from table.cast(schema).combine_chunks().to_batches()
-
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        return answer_stream(source.parts(kinds, rows), self.schema, self, keep)
 
 
 def columns_read(classifier: Estimator, source: str, names: Sequence[Name]) -> Kinds:
