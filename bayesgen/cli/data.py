@@ -3,7 +3,6 @@
 import dataclasses
 import difflib
 import glob
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +19,8 @@ from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Jso
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
-from bayesgen.sources.csv_files import CsvDialect
-from bayesgen.sources.files import file_source, files_at, format_of
+from bayesgen.sources.files import file_source
 from bayesgen.table import Table, read_marked_target, read_table
-
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 def is_bundled(data: str) -> bool:
@@ -34,8 +30,6 @@ def is_bundled(data: str) -> bool:
 
 def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) -> Source:
     """Return the rows of files, or of a bundled data set, to be read part by part.
-
-    How CSV files are written is printed as a note where that was recognized.
 
     Args:
         data: path of a file, of a folder, a pattern, or the name of a bundled data set.
@@ -55,27 +49,7 @@ def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) 
             f"Parquet file, or one of {', '.join(datasets.names())}."
         )
     source = file_source(path, csv.missing, csv.sep, csv.decimal)
-    if not is_bundled(data):
-        printing.print_notes(_recognized(data, csv))
     return dataclasses.replace(source, name=data, part_rows=part_rows)
-
-
-def _recognized(path: str, csv: CsvFormat) -> Iterator[str]:
-    """Yield how CSV files are written where neither commas nor the options say so."""
-    files = [file for file in files_at(path) if format_of(file) == "csv"]
-    dialects = {CsvDialect.of(file, csv.sep, csv.decimal) for file in files}
-    for dialect in sorted(dialects, key=str):
-        words = []
-        if csv.sep is None and dialect.separator != ",":
-            words.append(f"cells separated by {SEPARATORS[dialect.separator]}")
-        if csv.decimal is None and dialect.decimal != ".":
-            words.append("decimal commas")
-        if words:
-            separator = "tab" if dialect.separator == "\t" else shlex.quote(dialect.separator)
-            yield (
-                f"{path!r} is read with {' and '.join(words)}, as its first rows show; "
-                f"--sep {separator} --decimal {dialect.decimal} makes sure of it."
-            )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

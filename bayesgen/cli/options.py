@@ -14,7 +14,7 @@ from bayesgen.errors import BayesgenError
 from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.sources.csv_files import NULLS
+from bayesgen.sources.files import NULLS
 
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command line that runs, which pages print so that they can be made again."""
@@ -94,11 +94,11 @@ def _read_prior(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
 DataName = Annotated[
     str,
     Parameter(
-        help="A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file "
-        "(.parquet, .pq), an Arrow file (.arrow, .feather), a folder or a pattern of such files, "
-        "or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers are "
-        "numeric, integers too; text and booleans are categories. Missing cells of a CSV file: the "
-        f"empty cell, {', '.join(f'`{null}`' for null in NULLS if null)}."
+        help="A CSV file (separated by commas, by tabs in .tsv, or as --sep states), a Parquet "
+        "file (.parquet, .pq), an Arrow file (.arrow, .feather), a folder or a pattern of such "
+        "files, or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers "
+        "are numeric, integers too; text and booleans are categories. Missing cells of a CSV file: "
+        f"the empty cell, {', '.join(f'`{null}`' for null in NULLS if null)}."
     ),
 ]
 Target = Annotated[
@@ -167,8 +167,8 @@ class CsvFormat:
 
     Attributes:
         missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
-        sep: Separator of the cells of a CSV file; by default recognized from its first line.
-        decimal: Decimal mark of numbers in a CSV file; by default recognized from its first rows.
+        sep: Separator of the cells of a CSV file; by default a comma, a tab in .tsv files.
+        decimal: Decimal mark of numbers in a CSV file; by default a point.
     """
 
     missing: Words = ()

@@ -18,7 +18,8 @@ def unreadable_source(source: str, reason: str) -> InvalidData:
     """A file is no table."""
     return InvalidData(
         "cannot read {source!r} as a table: {reason}.",
-        "Write the file again, or leave it out.",
+        "Write the file again, or leave it out; a CSV file is text in UTF-8 (in Excel: File, Save "
+        "As, CSV UTF-8).",
         source=source,
         reason=reason,
     )

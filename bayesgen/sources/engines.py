@@ -15,11 +15,10 @@ import pyarrow as pa
 from bayesgen.errors import BayesgenError, InvalidData
 from bayesgen.errors.sources import reason
 from bayesgen.errors.wording import Code, rows
-from bayesgen.sources.cluster import Cluster
-from bayesgen.sources.dask_frame import DaskFrame
-from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
-from bayesgen.sources.source import Kinds, Source
-from bayesgen.sources.spark_frame import SparkFrame
+from bayesgen.sources.cluster import Cluster, DaskFrame, SparkFrame
+from bayesgen.sources.files import file_source
+from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 from bayesgen.table import is_frame
 
 
@@ -49,8 +48,6 @@ def source_of(X: Any) -> Source | None:
     if isinstance(X, np.ndarray) or X is None or hasattr(X, "tocsr"):
         return None
     if isinstance(X, str | os.PathLike):
-        from bayesgen.sources.files import file_source
-
         return file_source(X)
     for kind in type(X).__mro__:
         key = kind.__module__.split(".")[0].lstrip("_"), kind.__name__
@@ -67,9 +64,6 @@ def source_of(X: Any) -> Source | None:
     if callable(X) and not hasattr(X, "columns"):
         return _frames("the function", X)
     return _frames("the iterator", X.__iter__, once=True) if hasattr(X, "__next__") else None
-
-
-# -- frames, and batches of engines ----------------------------------------------------------------
 
 
 def _frames(name: str, frames: Callable[[], Iterable], *, once: bool = False) -> Source:
@@ -147,19 +141,15 @@ def _lazy_frame(name: str, X: Any) -> Source:
 
 def _relation(name: str, X: Any) -> Source:
     def batches() -> Iterable[pa.RecordBatch]:
-        query = X.select("*")  # of its own, since a relation hands out one result
-        read = getattr(query, "to_arrow_reader", None) or query.fetch_record_batch
-        return read(PART_ROWS)
+        # a query of its own, since a relation hands out one result
+        return pa.RecordBatchReader.from_stream(X.select("*"))
 
     return _batches(name, batches, names=tuple(X.columns))
 
 
-def _on_cluster(kind: Callable[[Any], Cluster]) -> Callable[[str, Any], Source]:
-    def source(name: str, X: Any) -> Source:
-        cluster = kind(X)
-        return _batches(name, cluster.frames, names=tuple(X.columns), cluster=cluster)
-
-    return source
+def _on_cluster(name: str, cluster: Cluster) -> Source:
+    names = tuple(cluster.frame.columns)
+    return _batches(name, cluster.frames, names=names, cluster=cluster)
 
 
 ENGINES: dict[tuple[str, str], tuple[str, Callable[[str, Any], Source]]] = {
@@ -167,7 +157,10 @@ ENGINES: dict[tuple[str, str], tuple[str, Callable[[str, Any], Source]]] = {
     ("pyarrow", "Dataset"): ("the Dataset", _dataset),
     ("polars", "LazyFrame"): ("the LazyFrame", _lazy_frame),
     ("duckdb", "DuckDBPyRelation"): ("the relation", _relation),
-    ("dask", "DataFrame"): ("the Dask DataFrame", _on_cluster(DaskFrame)),
-    ("pyspark", "DataFrame"): ("the Spark DataFrame", _on_cluster(SparkFrame)),
+    ("dask", "DataFrame"): ("the Dask DataFrame", lambda name, X: _on_cluster(name, DaskFrame(X))),
+    ("pyspark", "DataFrame"): (
+        "the Spark DataFrame",
+        lambda name, X: _on_cluster(name, SparkFrame(X)),
+    ),
 }
 """Package and name of a type -> how sentences name it, and the source of the rows of one."""

@@ -1,41 +1,62 @@
 """Sources of files: Parquet, CSV and Arrow IPC, one, a folder or a pattern."""
 
 import contextlib
-import dataclasses
+import csv
 import glob
+import io
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from pyarrow import dataset, fs
+import pyarrow.compute
+from pyarrow import csv as arrow_csv
+from pyarrow import dataset
 
-from bayesgen.errors import InvalidData, warn
+from bayesgen.errors import Cure, InvalidData, warn
 from bayesgen.errors.data import duplicate_names
-from bayesgen.errors.sources import lacks_columns
-from bayesgen.sources.csv_files import (
-    csv_format,
-    csv_type,
-    file_error,
-    require_closed_quotes,
-    trimmed,
-)
-from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
-from bayesgen.sources.source import Kinds, Source
+from bayesgen.errors.sources import lacks_columns, reason, unreadable_source
+from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 
-FORMATS = {
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
-}
-"""Formats by the ending of a file; others are CSV."""
+compute: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
 
 # reads no row group ahead of a slow reader: .3 instead of .9 GB of a file of .6 GB, measured
-PARQUET = dataset.ParquetFragmentScanOptions(pre_buffer=False)
-ARROW = {
-    "parquet": dataset.ParquetFileFormat(default_fragment_scan_options=PARQUET),
-    "ipc": dataset.IpcFileFormat(),
+PARQUET = dataset.ParquetFileFormat(
+    default_fragment_scan_options=dataset.ParquetFragmentScanOptions(pre_buffer=False)
+)
+IPC = dataset.IpcFileFormat()
+FORMATS = {".parquet": PARQUET, ".pq": PARQUET, ".arrow": IPC, ".feather": IPC, ".ipc": IPC}
+"""Formats by the ending of a file; others are CSV."""
+
+NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
+"""Cells of a CSV file that mean "missing", quoted or not."""
+
+PADDING = 8
+"""Blanks before and after a cell that means "missing", at most: pyarrow strips numbers alone."""
+
+BLOCK_BYTES = 1 << 22
+"""Bytes of a CSV file parsed at once: a row has to fit in, and the first block decides on types."""
+
+TYPES = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
+"""Kind of a column, as a classifier knows it -> the type of its cells in CSV files."""
+
+READ_AS = {
+    "double": "numbers",
+    "int64": "whole numbers",
+    "bool": "booleans (true, false, 0, 1)",
+    "null": "empty in the rows above",
 }
-LOCAL = fs.LocalFileSystem()
+
+INVALID_CELL = re.compile(
+    r"CSV column #(\d+): Row #(\d+): CSV conversion error to ([^:]+): (?:invalid value '(.*)')?",
+    re.DOTALL,
+)
+"""pyarrow's message for a cell that is not of its column's type: column, row, type, and the cell,
+unless its bytes are no text."""
 
 
 def file_source(
@@ -47,75 +68,77 @@ def file_source(
     """Return the rows of files.
 
     Columns that some files lack are missing there, with a warning. Folders of the form column=value
-    are columns. The types of the columns of a CSV file are those of its first 4 MB.
+    are columns. The types of the columns of a CSV file are those of its first 4 MB; blanks around
+    its cells and names are no part of them.
 
     Args:
         path: of a file, of a folder of files, or a pattern. Parquet where it ends in .parquet or
             .pq, Arrow IPC in .arrow, .feather or .ipc, otherwise CSV.
         missing: more cells of CSV files that mean "missing".
-        separator: of the cells of CSV files; None: as their first line shows.
-        decimal: the character before the decimals of numbers in CSV files; None: as their first
-            rows show.
+        separator: of the cells of CSV files; None: a tab in .tsv files, otherwise a comma.
+        decimal: the character before the decimals of numbers in CSV files; None: a point.
 
     Raises:
         InvalidData: there is no file, files are of two formats, a file cannot be read, a column has
             several types, or two columns of a file have one name.
     """
     name = os.fspath(path)
-    paths = files_at(name)
-    kind = format_of(paths[0])
-    for other in paths:
-        if format_of(other) != kind:
-            pattern = f"{os.path.dirname(paths[0])}/*{Path(paths[0]).suffix}"
-            raise InvalidData(
-                "{source!r} holds {one!r} and {other!r}, files of two formats.",
-                "Pass a pattern that selects one: {pattern!r}.",
-                source=name,
-                one=paths[0],
-                other=other,
-                pattern=pattern,
-            )
-    forms = {}
-    for file in paths:
-        with _readable(file):
-            csv = kind == "csv"
-            forms[file] = csv_format(file, missing, separator, decimal) if csv else ARROW[kind]
-    folders = _folders(name, forms)
-    files = [File.of(file, form, folders) for file, form in forms.items()]
-    names = list(dict.fromkeys(column for file in files for column in file.schema.names))
+    paths = _files_at(name)
+    separator = separator or ("\t" if ".tsv" in Path(paths[0]).suffixes[-2:] else ",")
+    text = _csv_format(missing, separator, decimal or ".")
+    form = FORMATS.get(Path(paths[0]).suffix, text)
+    is_csv = form is text
+    if is_csv:
+        _require_separator(paths[0], separator)
+    with _readable(name):
+        rows = dataset.dataset(paths, format=form, partitioning="hive")
+        files = list(rows.get_fragments())
+        schemas = [file.physical_schema for file in files]
+        n_rows = None if is_csv else rows.count_rows()
+    folders = [field for field in rows.schema if field.name not in schemas[0].names]
+    schemas = [pa.schema([*schema, *folders]) for schema in schemas]
+    written = dict.fromkeys(column for schema in schemas for column in schema.names)
+    names = {column: column.strip() if is_csv else column for column in written}
+    if twice := [column for column, number in Counter(names.values()).items() if number > 1]:
+        raise duplicate_names(twice)
 
     def read(kinds: Kinds | None) -> Iterator[Part]:
-        wanted = [column for column in names if kinds is None or column in kinds]
-        schema = pa.schema([])
-        for file in files:
-            if absent := [column for column in wanted if column not in file.schema.names]:
-                warn(lacks_columns(file.label, absent))
+        asked = [column for column in names if kinds is None or names[column] in kinds]
+        types = pa.schema([])
+        for file, schema in zip(files, schemas, strict=True):
+            if absent := [names[column] for column in asked if column not in schema.names]:
+                warn(lacks_columns(f"file {file.path!r}", absent))
+            fields = [schema.field(column) for column in asked if column in schema.names]
+            if is_csv:
+                fields = [
+                    _csv_field(field, (kinds or {}).get(names[field.name])) for field in fields
+                ]
             with _readable(file.path):
-                types = [schema, file.types(wanted, kinds or {})]
-                schema = pa.unify_schemas(types, promote_options="permissive")
-        for file in files:
-            yield from file.parts(schema)
+                types = pa.unify_schemas([types, pa.schema(fields)], promote_options="permissive")
+        for file, schema in zip(files, schemas, strict=True):
+            if is_csv:
+                _require_closed_quotes(file.path, separator)
+            with _readable(file.path, schema.names):
+                start = 0
+                for batch in file.to_batches(types, batch_size=PART_ROWS, **NO_READAHEAD):
+                    table = pa.table(batch).rename_columns([names[raw] for raw in types.names])
+                    yield Part(f"file {file.path!r}", start, _trimmed(table) if is_csv else table)
+                    start += len(batch)
 
-    n_rows = None if kind == "csv" else sum(file.n_rows for file in files)
-    return Source(name, read, tuple(names), n_rows)
+    return Source(name, read, tuple(names.values()), n_rows)
 
 
-def files_at(path: str) -> list[str]:
+def _files_at(path: str) -> list[str]:
     """Return the files at a path, in order; hidden ones and those that begin with _ are left out.
 
     Raises:
-        InvalidData: there is none.
+        InvalidData: there is none, or files are of two formats.
     """
-    if os.path.isdir(path):
-        files = [
-            os.path.join(folder, file)
-            for folder, _, names in os.walk(path)
-            for file in names
-            if not file.startswith((".", "_"))
-        ]
-    else:
-        files = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-        files = [file for file in files if not os.path.isdir(file)]
+    if os.path.isfile(path):
+        return [path]
+    pattern = os.path.join(glob.escape(path), "**") if os.path.isdir(path) else path
+    files = [file for file in sorted(glob.glob(pattern, recursive=True)) if os.path.isfile(file)]
+    files = [file for file in files if not os.path.basename(file).startswith("_")]
     if not files:
         raise InvalidData(
             "there is no file at {source!r}.",
@@ -123,109 +146,17 @@ def files_at(path: str) -> list[str]:
             "such as 'rows/*.parquet'.",
             source=path,
         )
-    return sorted(files)
-
-
-def format_of(file: str) -> str:
-    """Return "parquet", "ipc" or "csv"."""
-    return FORMATS.get(Path(file).suffix, "csv")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class File:
-    """One file, as pyarrow reads it.
-
-    path: of the file. fragment: pyarrow's reader of it. schema: its columns, then its folders'.
-    written: names as the file has them, with the blanks around them.
-    """
-
-    path: str
-    fragment: dataset.Fragment
-    schema: pa.Schema
-    written: Mapping[str, str]
-
-    @classmethod
-    def of(cls, path: str, form: dataset.FileFormat, folders: dataset.Partitioning) -> "File":
-        """Return a file of a format; folders: above it that are columns.
-
-        Raises:
-            InvalidData: it cannot be read, or two columns have one name.
-        """
-        with _readable(path):
-            schema = form.inspect(path, filesystem=LOCAL)
-            expression = folders.parse(path)
-        csv = isinstance(form, dataset.CsvFileFormat)
-        names = [name.strip() if csv else name for name in schema.names]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise duplicate_names(twice)
-        above = [field for field in folders.schema if field.name not in names]
-        fragment = form.make_fragment(path, LOCAL, expression)
-        written = dict(zip(names, schema.names, strict=True))
-        fields = [field.with_name(name) for name, field in zip(names, schema, strict=True)]
-        return cls(path, fragment, pa.schema([*fields, *above]), written)
-
-    @property
-    def is_csv(self) -> bool:
-        """Whether the file is text, not columns with types of their own."""
-        return isinstance(self.fragment.format, dataset.CsvFileFormat)
-
-    @property
-    def label(self) -> str:
-        """How messages name the file."""
-        return f"file {self.path!r}"
-
-    @property
-    def n_rows(self) -> int:
-        """The number of its rows, as the file states it.
-
-        Raises:
-            InvalidData: it does not.
-        """
-        with _readable(self.path):
-            return self.fragment.count_rows()
-
-    def types(self, names: Sequence[str], kinds: Kinds) -> pa.Schema:
-        """Return the types of those of the columns that the file has.
-
-        kinds: "number", "text" or "boolean" of the cells of CSV files; others: as they show.
-        """
-        fields = [self.schema.field(name) for name in names if name in self.schema.names]
-        if self.is_csv:
-            fields = [
-                field.with_type(csv_type(field.type, kinds.get(field.name))) for field in fields
-            ]
-        return pa.schema(fields)
-
-    def parts(self, schema: pa.Schema) -> Iterator[Part]:
-        """Yield the rows; schema: of the columns to read, missing ones that the file lacks.
-
-        Raises:
-            InvalidData: a row or a cell cannot be read.
-        """
-        if self.is_csv:
-            require_closed_quotes(self.path, self.fragment.format.parse_options.delimiter)
-        start, options = 0, {"batch_size": PART_ROWS, **NO_READAHEAD}
-        fields = [field.with_name(self.written.get(field.name, field.name)) for field in schema]
-        asked = pa.schema(fields)
-        with _readable(self.path, self.schema.names):
-            for batch in self.fragment.to_batches(asked, asked.names, **options):
-                table = pa.Table.from_batches([batch]).rename_columns(schema.names)
-                yield Part(self.label, start, trimmed(table) if self.is_csv else table)
-                start += len(table)
-
-
-def _folders(name: str, forms: Mapping[str, dataset.FileFormat]) -> dataset.Partitioning:
-    """Return which folders are columns: those of the form column=value."""
-    if not any("=" in path for path in forms):
-        return dataset.HivePartitioning(pa.schema([]))
-    with _readable(name):
-        made = dataset.dataset(
-            list(forms),
-            format=next(iter(forms.values())),
-            partitioning=dataset.partitioning(flavor="hive"),
-            partition_base_dir=name if os.path.isdir(name) else None,
-        )
-    return made.partitioning
+    for file in files:
+        if FORMATS.get(Path(file).suffix) is not FORMATS.get(Path(files[0]).suffix):
+            raise InvalidData(
+                "{source!r} holds {one!r} and {other!r}, files of two formats.",
+                "Pass a pattern that selects one: {pattern!r}.",
+                source=path,
+                one=files[0],
+                other=file,
+                pattern=f"{os.path.dirname(files[0])}/*{Path(files[0]).suffix}",
+            )
+    return files
 
 
 @contextlib.contextmanager
@@ -234,4 +165,119 @@ def _readable(path: str, names: Sequence[str] = ()) -> Generator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise file_error(path, names, error) from error
+        invalid = INVALID_CELL.search(str(error))
+        if invalid is None:
+            raise unreadable_source(path, reason(error)) from error
+        column, row, kind, cell = invalid.groups()
+        name = names[int(column)].strip()
+        # pyarrow counts the header as the first row
+        raise _invalid_cell(path, name, kind, cell).at(
+            part=f"file {path!r}", row=int(row) - 2
+        ) from error
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+
+def _csv_format(missing: Sequence[str], separator: str, decimal: str) -> dataset.CsvFileFormat:
+    """Return how pyarrow reads CSV files, whose cells `missing` mean "missing", besides NULLS."""
+    blanks = range(PADDING + 1)
+    nulls = [
+        f"{' ' * before}{cell.strip()}{' ' * after}"
+        for cell in dict.fromkeys([*NULLS, *missing])
+        for before in blanks
+        for after in blanks
+    ]
+    return dataset.CsvFileFormat(
+        read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            null_values=nulls, strings_can_be_null=True, decimal_point=decimal
+        ),
+    )
+
+
+def _csv_field(field: pa.Field, kind: str | None) -> pa.Field:
+    """Return a column with the type to read it as: that of its kind, or pyarrow's guess.
+
+    Bytes that are no text are text too, so that reading refuses them.
+    """
+    guess = pa.string() if pa.types.is_binary(field.type) else field.type
+    return field.with_type(TYPES.get(kind, guess))
+
+
+def _trimmed(table: pa.Table) -> pa.Table:
+    """Return rows without the blanks around text, of which nothing else is missing."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            text = compute.utf8_trim_whitespace(table.column(i))
+            text = compute.if_else(compute.equal(text, ""), pa.scalar(None, pa.string()), text)
+            table = table.set_column(i, field, text)
+    return table
+
+
+def _require_separator(path: str, separator: str) -> None:
+    """Refuse a file whose first line has another usual separator, and not this one."""
+    with pa.input_stream(path) as stream:
+        header = stream.read(BLOCK_BYTES).split(b"\n")[0].decode("latin1")
+    marks = [mark for mark in ",;\t|" if mark in header]
+    if marks and separator not in header:
+        raise InvalidData(
+            "the first line of {source!r} has no {separator!r} between cells, but {mark!r}.",
+            Cure(
+                "Pass polars.scan_csv({source!r}, separator={mark!r}), with decimal_comma=True if "
+                "decimals follow a comma.",
+                "Add --sep {mark:option}, and --decimal , if decimals follow a comma.",
+            ),
+            source=path,
+            separator=separator,
+            mark=marks[0],
+        )
+
+
+def _require_closed_quotes(path: str, separator: str) -> None:
+    """Refuse a file in which a quotation mark that is not closed swallows the lines below.
+
+    pyarrow would read fewer rows. Only a file with an odd number of marks in a line is parsed here.
+    """
+    with pa.input_stream(path) as stream, io.BufferedReader(stream, BLOCK_BYTES) as lines:
+        if not any(line.count(b'"') % 2 for line in lines):
+            return
+    with pa.input_stream(path) as stream, io.TextIOWrapper(stream, "latin1", newline="") as lines:
+        rows, line = csv.reader(lines, delimiter=separator, strict=True), 1
+        try:
+            for _ in rows:
+                line = rows.line_num + 1
+        except csv.Error as error:
+            raise InvalidData(
+                "a quotation mark in the row that begins in line {line:,} of {source!r} is not "
+                "closed, and the lines below would be read as part of it.",
+                "Close it there, or write the file again.",
+                line=line,
+                source=path,
+            ) from error
+
+
+def _invalid_cell(path: str, column: str, kind: str, cell: str | None) -> InvalidData:
+    """Return the sentence for a cell that is not of its column's type; None: it is no text."""
+    if cell is None:
+        return InvalidData(
+            "column {column!r} of {source!r} holds bytes that are not UTF-8 text.",
+            "Convert the file: iconv -f latin1 -t utf-8 {source!r} > utf8.csv.",
+            column=column,
+            source=path,
+        )
+    return InvalidData(
+        "column {column!r} holds {cell!r}, and is read as {kind}.",
+        Cure(
+            "If it means missing, pass polars.scan_csv({source!r}, null_values=[{cell!r}]); if the "
+            "column is of another type, polars.scan_csv({source!r}, infer_schema_length=None); "
+            "otherwise correct the file.",
+            "If it means missing, add --missing {cell:option}; otherwise correct the file, or "
+            "write it as Parquet with one type a column.",
+        ),
+        column=column,
+        cell=cell,
+        kind=READ_AS.get(kind, kind),
+        source=path,
+    )

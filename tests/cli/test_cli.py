@@ -12,7 +12,7 @@ from bayesgen.cli.data import LabelledData
 from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.printing import model_in_words
 from bayesgen.estimators.compared import classifiers_by_method, default_methods
-from bayesgen.sources.csv_files import NULLS
+from bayesgen.sources.files import NULLS
 from bayesgen.table import read_table
 
 FAST = ("--methods", "mle,exact", "--cv", "3", "--rivals", "none", "--train-rows", "all")

@@ -202,7 +202,9 @@ def test_output_of_predict_is_whole_or_absent(iris, tmp_path, capsys, monkeypatc
     parquet.write_table(pa.Table.from_pandas(bad), tmp_path / "rows.parquet")
     arguments = ("predict", iris, tmp_path / "rows.parquet", "--batch", 40)
     printed = refused(capsys, *arguments, "--out", tmp_path / "p.parquet")
-    assert re.search(r"rows\.parquet', row 149: column 'petal_width' holds infinity", printed)
+    assert re.search(
+        r"rows\.parquet', rows 120 to 149: column 'petal_width' holds infinity", printed
+    )
 
     def full(*_):
         raise OSError(28, "No space left on device")

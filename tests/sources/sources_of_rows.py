@@ -117,25 +117,31 @@ def halves(frame):
 
 
 SOURCES = {
-    "a Parquet file": (one_file, r"file '.*rows\.parquet', row 317"),
-    "an Arrow file": (arrow_file, r"file '.*rows\.arrow', row 317"),
-    "a CSV file": (csv_file, r"file '.*rows\.csv', row 317"),
-    "a folder": (folder, r"file '.*3\.parquet', row 17"),
-    "a pattern": (lambda f, p: str(folder(f, p) / "*.parquet"), r"file '.*3\.parquet', row 17"),
-    "a Dataset": (lambda f, p: dataset.dataset(folder(f, p)), r"part \d, row 317"),
-    "a RecordBatchReader": (lambda f, _: arrow(f).to_reader(130), "part 2, row 317"),
-    "an Arrow stream": (lambda f, _: Exported(f), r"part \d, row 317"),
-    "a LazyFrame": (lambda f, p: pl.scan_parquet(one_file(f, p)), r"part \d, row 317"),
+    "a Parquet file": (one_file, r"file '.*rows\.parquet', rows 270 to 352"),
+    "an Arrow file": (arrow_file, r"file '.*rows\.arrow', rows 249 to 331"),
+    "a CSV file": (csv_file, r"file '.*rows\.csv', rows 249 to 331"),
+    "a folder": (folder, r"file '.*3\.parquet', rows 0 to 82"),
+    "a pattern": (
+        lambda f, p: str(folder(f, p) / "*.parquet"),
+        r"file '.*3\.parquet', rows 0 to 82",
+    ),
+    "a Dataset": (lambda f, p: dataset.dataset(folder(f, p)), r"part \d, rows 300 to 382"),
+    "a RecordBatchReader": (lambda f, _: arrow(f).to_reader(130), "part 2, rows 260 to 342"),
+    "an Arrow stream": (lambda f, _: Exported(f), r"part \d, rows 249 to 331"),
+    "a LazyFrame": (lambda f, p: pl.scan_parquet(one_file(f, p)), r"part \d, rows 249 to 331"),
     "a relation": (
         lambda f, p: duckdb.connect().read_parquet(str(one_file(f, p))),
-        r"part \d, row 317",
+        r"part \d, rows 270 to 352",
     ),
-    "a list": (lambda f, _: halves(f), "part 1, row 67"),
-    "an iterator": (lambda f, _: iter(halves(f)), "part 1, row 67"),
-    "a function": (lambda f, _: lambda: map(pl.from_pandas, halves(f)), "part 1, row 67"),
-    "a Dask DataFrame": (lambda f, _: dd.from_pandas(f, npartitions=4), "partition 3, row 17"),
+    "a list": (lambda f, _: halves(f), "part 1, rows 0 to 82"),
+    "an iterator": (lambda f, _: iter(halves(f)), "part 1, rows 0 to 82"),
+    "a function": (lambda f, _: lambda: map(pl.from_pandas, halves(f)), "part 1, rows 0 to 82"),
+    "a Dask DataFrame": (
+        lambda f, _: dd.from_pandas(f, npartitions=4),
+        "partition 3, rows 0 to 99",
+    ),
 }
-"""Kind of source -> what makes one of a frame and a folder, and where its row 317 is."""
+"""Kind of source -> what makes one of a frame and a folder, and the part that holds its row 317."""
 
 
 def in_parts(X, rows=83):

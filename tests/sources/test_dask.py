@@ -112,7 +112,7 @@ BAD = {
     "no label": (
         {"y": [*GOOD["y"][:7], None, *GOOD["y"][8:]]},
         errors.InvalidData,
-        "partition 1, row 7: column 'y' is missing",
+        "partition 1, rows 0 to 119: column 'y' is missing",
     ),
     "other labels": (
         {"y": 1},
@@ -141,7 +141,7 @@ def test_partition_that_lacks_a_column_is_named(column, here):
 
 def test_rows_that_decide_are_named(here):
     bad = GOOD.assign(a=[*GOOD["a"][:9], np.inf, *GOOD["a"][10:]])
-    with pytest.raises(errors.InvalidData, match=r"^the first rows, row 9: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^the first rows, rows 0 to 49: column 'a'"):
         bg.NaiveBayes().fit(partitions(bad, GOOD), y="y")
 
 
@@ -270,10 +270,10 @@ def test_workers_never_load_jax(rng, client):
 @pytest.mark.slow
 def test_workers_report_bad_rows_as_errors_of_ours(rng, client):
     bad = GOOD.assign(a=[1.0, 2, np.inf, 4] * 30)
-    with pytest.raises(errors.InvalidData, match=r"^partition 1, row 2: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 1, rows 0 to 119: column 'a'"):
         bg.NaiveBayes().fit(partitions(GOOD, bad), y="y")
     clf = bg.NaiveBayes().fit(GOOD, y="y")
-    with pytest.raises(errors.InvalidData, match=r"^partition 1, row 2: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 1, rows 0 to 119: column 'a'"):
         clf.predict_proba(partitions(GOOD, bad)).compute()
 
 

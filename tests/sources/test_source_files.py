@@ -58,18 +58,43 @@ def test_csv_cells_are_read_by_the_kind_that_is_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "kinds", "found"),
+    ("text", "kinds", "options", "found"),
     [
-        (' a ,b\n1 ," x "\n  , y\n NA,  \n', None, {"a": [1, None, None], "b": ["x", "y", None]}),
-        ("a,b\n1, x\n ,y \n", {"a": "number", "b": "text"}, {"a": [1.0, None], "b": ["x", "y"]}),
-        ("a,b\n  , true\n2,NA \n", None, {"a": [None, 2], "b": ["true", None]}),
-        ("a;b\n1,5 ;  \n ; 2,5\n", None, {"a": [1.5, None], "b": [None, 2.5]}),
-        ("a,b\n ,1\nx,2\n", None, {"a": [None, "x"], "b": [1, 2]}),
+        (
+            ' a ,b\n1 ," x "\n  , y\n NA,  \n',
+            None,
+            {},
+            {"a": [1, None, None], "b": ["x", "y", None]},
+        ),
+        (
+            "a,b\n1, x\n ,y \n",
+            {"a": "number", "b": "text"},
+            {},
+            {"a": [1.0, None], "b": ["x", "y"]},
+        ),
+        ("a,b\n  , true\n2,NA \n", None, {}, {"a": [None, 2], "b": ["true", None]}),
+        (
+            "a;b\n1,5 ;  \n ; 2,5\n",
+            None,
+            {"separator": ";", "decimal": ","},
+            {"a": [1.5, None], "b": [None, 2.5]},
+        ),
+        ("a,b\n ,1\nx,2\n", None, {}, {"a": [None, "x"], "b": [1, 2]}),
     ],
 )
-def test_blanks_around_csv_cells_and_names_are_no_part_of_them(text, kinds, found, tmp_path):
+def test_blanks_around_csv_cells_and_names_are_no_part_of_them(
+    text, kinds, options, found, tmp_path
+):
     (tmp_path / "a.csv").write_text(text)
-    assert columns(tmp_path / "a.csv", kinds) == [found]
+    assert columns(tmp_path / "a.csv", kinds, **options) == [found]
+
+
+def test_another_separator_is_recognized_and_not_guessed(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1,5;2\n")
+    with pytest.raises(InvalidData, match=r"no ',' between cells, but ';'.*separator=';'"):
+        columns(tmp_path / "a.csv")
+    (tmp_path / "a.tsv").write_text("a\tb\n1.5\t2\n")
+    assert columns(tmp_path / "a.tsv") == [{"a": [1.5], "b": [2]}]
 
 
 def test_blanks_around_cells_that_were_declared_missing(tmp_path):
@@ -107,12 +132,12 @@ def test_bad_csv_is_one_sentence_with_its_row(text, sentence, tmp_path):
 
 
 def test_later_cell_of_another_type_is_named(tmp_path):
-    path = tmp_path / "rows.csv"
+    path, dialect = tmp_path / "rows.csv", {"separator": ";", "decimal": ","}
     path.write_text("a;b\n" + "7;1,5\n" * 1_000_000 + "8,25;2\n")
     sentence = r"row 1,000,000: column 'a' holds '8,25', and is read as whole numbers"
     with pytest.raises(InvalidData, match=sentence):
-        columns(path)
-    last = columns(path, {"a": "number", "b": "number"})[-1]
+        columns(path, **dialect)
+    last = columns(path, {"a": "number", "b": "number"}, **dialect)[-1]
     assert (last["a"][-1], last["b"][-1]) == (8.25, 2.0)
 
 
@@ -124,8 +149,8 @@ def test_later_cell_of_another_type_is_named(tmp_path):
         ('1,"p\n\n2,"q"\n3,p\n', 2),
         ('"1\n",p\n5,"q"\n2,"p\n3,q\n', 5),
         ('1,p\n2,"q\n3,p\n4,"q\n5,p\n', 3),
+        ('1,"p"\n2,"5" pipe"\n3,q', 3),
         ('1,p\n5",q\n3,"p ""q"""\n', None),
-        ('1,"p"\n2,"5" pipe"\n3,q', None),
         ('1,"p\n\n"\n2,q\n3,"r"', None),
     ],
 )
@@ -188,8 +213,8 @@ def test_errors_of_engines_are_sentences(tmp_path):
 
 def test_repeated_names_are_refused(tmp_path):
     parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
-    with pytest.raises(InvalidData, match="more than one column named 'a'"):
-        source_of(tmp_path)
+    with pytest.raises(InvalidData, match=r"a\.parquet.*duplicate field names"):
+        source_of(tmp_path / "a.parquet")
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(InvalidData, match="more than one column named 'a'"):
         list(source_of([frame, frame]).parts())

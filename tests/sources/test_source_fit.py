@@ -8,13 +8,15 @@ from sources_of_rows import arrow
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.errors import InvalidData
 from bayesgen.estimators.sources import fit
-from bayesgen.sources import Part
 
 GOOD = pd.DataFrame({"a": [1.0, 2, 3, 4], "s": list("uvuv"), "y": list("pqpq")})
 BAD = {
-    "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidData, "part 1, row 2: column 'a' holds"),
+    "infinity": (
+        {"a": [1, 2, np.inf, 4]},
+        errors.InvalidData,
+        "part 1, rows 0 to 3: column 'a' holds",
+    ),
     "text": ({"a": list("wxyz")}, errors.InvalidData, "part 1, rows 0 to 3: column 'a' holds"),
     "numbers": ({"s": [1, 2, 3, 4]}, errors.InvalidData, "part 1, rows 0 to 3: column 's' holds"),
     "another column": (
@@ -22,7 +24,11 @@ BAD = {
         errors.InvalidData,
         "part 1, rows 0 to 3: The feature names should match",
     ),
-    "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidData, "part 1, row 1: column 'y'"),
+    "no label": (
+        {"y": ["p", None, "q", "q"]},
+        errors.InvalidData,
+        "part 1, rows 0 to 3: column 'y'",
+    ),
     "other labels": (
         {"y": [1, 2, 1, 2]},
         errors.InvalidData,
@@ -32,29 +38,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_rows_are_named_by_part_row_and_column(name):
+def test_bad_rows_are_named_by_part_and_column(name):
     columns, kind, sentence = BAD[name]
     clf = bg.NaiveBayes().fit(GOOD, y="y")
     before = dict(vars(clf))
     with pytest.raises(kind, match=f"^{sentence}"):
         clf.fit([GOOD, GOOD.assign(**columns)], y="y")
     assert vars(clf) == before
-
-
-@pytest.mark.parametrize(("row", "found"), [(0, 0), (41, 41), (99, 99), (None, None), (-1, None)])
-def test_row_that_fails_is_found_by_bisection(row, found):
-    """The planted row of 100, none of which alone, or all of which, fail."""
-    part = Part("part 1", 1000, pd.DataFrame({"a": np.arange(100)}))
-
-    def check(some):
-        if row is None and len(some) < 100:
-            return
-        if row in (None, -1) or (some.frame["a"] == row).any():
-            raise InvalidData("it fails")
-
-    where = "rows 1,000 to 1,099" if found is None else f"row {1000 + found:,}"
-    with pytest.raises(InvalidData, match=f"^part 1, {where}: it fails"):
-        part.apply(check)
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")

@@ -91,7 +91,7 @@ def test_answers_are_those_to_the_table(kind, rows, tmp_path):
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_bad_cell_is_named_by_part_row_and_column(kind, rows, tmp_path):
+def test_bad_cell_is_named_by_part_and_column(kind, rows, tmp_path):
     frame, clf = rows
     bad = frame.assign(a=frame["a"].where(np.arange(len(frame)) != 317, np.inf))
     clf.fit(frame, y="y")

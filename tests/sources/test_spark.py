@@ -138,10 +138,12 @@ def test_bad_rows_are_errors_of_ours(rng, spark):
     frame, clf = small(rng, 200)
     frame.iloc[160, 0] = np.inf
     rows = partitions(spark, frame)
-    with pytest.raises(errors.InvalidData, match=r"^partition 3, row 10: column 'a' holds"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 3, rows 0 to 49: column 'a' holds"):
         clf.fit(rows.drop(ROW), y="y")
     # Spark wraps it, with its own words around
-    with pytest.raises(pyspark.errors.PythonException, match=r"partition 3, row 10: column 'a'"):
+    with pytest.raises(
+        pyspark.errors.PythonException, match=r"partition 3, rows 0 to 49: column 'a'"
+    ):
         clf.predict_proba(rows).collect()
 
 

@@ -47,26 +47,6 @@ class LabelledSource:
     target: str
     weight: str | None = None
 
-    @classmethod
-    def of(cls, source: Source, target: str, sample_weight: object) -> "LabelledSource":
-        """Return a source with the columns that arguments of `fit` name.
-
-        Raises:
-            InvalidData: weights that are not the name of a column, or a column that is not there.
-        """
-        if not isinstance(sample_weight, str | None):
-            raise InvalidData(
-                "sample_weight of {source!r} is of type {found}; the weights of a source must be "
-                "one of its columns.",
-                "Name it: fit(X, y, sample_weight='column').",
-                source=source.name,
-                found=type(sample_weight).__name__,
-            )
-        labelled = cls(source, target, sample_weight)
-        if source.names is not None:
-            labelled.require_columns(source.name, source.names)
-        return labelled
-
     @property
     def beside(self) -> list[str]:
         """The columns that are no features."""
@@ -154,22 +134,33 @@ def labels_in_column(fit: M) -> M:
 
     @functools.wraps(fit)
     def either(self: Any, X: object, y: object, sample_weight: object = None) -> Any:
-        if isinstance(y, str):
-            return fit_column(self, X, y, sample_weight)
-        return fit(self, X, y, sample_weight)
+        if not isinstance(y, str):
+            return fit(self, X, y, sample_weight)
+        source = source_of(X)
+        if source is None:
+            return fit(self, *columns_of_table(X, y, sample_weight))
+        if not isinstance(sample_weight, str | None):
+            raise InvalidData(
+                "sample_weight of {source!r} is of type {found}; the weights of a source must be "
+                "one of its columns.",
+                "Name it: fit(X, y, sample_weight='column').",
+                source=source.name,
+                found=type(sample_weight).__name__,
+            )
+        labelled = LabelledSource(source, y, sample_weight)
+        if source.names is not None:
+            labelled.require_columns(source.name, source.names)
+        return self._fit_source(labelled)
 
     return cast(M, either)
 
 
-def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
-    """Fit to a source, or to a table in memory, whose labels are the column `y`.
+def columns_of_table(X: object, y: str, sample_weight: object) -> tuple[Any, object, Any]:
+    """Return the features, the labels and the weights of a table in memory that y is a column of.
 
     Raises:
         InvalidData: there is no such column.
     """
-    source = source_of(X)
-    if source is not None:
-        return classifier._fit_source(LabelledSource.of(source, y, sample_weight))
     X = from_dicts(X)
     if not is_frame(X):
         raise InvalidData(
@@ -180,11 +171,10 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
         )
     part = Part("X", 0, X)
     weight = sample_weight if isinstance(sample_weight, str) else None
-    source = Source(Code("X"), lambda _: iter([part]), tuple(part.names))
-    labelled = LabelledSource.of(source, y, weight)
-    features, labels = part.without(*labelled.beside), part.table[y].to_native()
-    weights = sample_weight if weight is None else part.table[weight].to_numpy()
-    return classifier.fit(features.frame, labels, weights)
+    labelled = LabelledSource(Source(Code("X"), lambda _: iter([part])), y, weight)
+    labelled.require_columns(Code("X"), part.names)
+    features, labels, weights = labelled.split(part)
+    return features.frame, labels, sample_weight if weight is None else weights
 
 
 # -- the fit ---------------------------------------------------------------------------------------
@@ -201,9 +191,13 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
     Raises:
         InvalidData: rows have to stay in memory, for an argument that is learned from them or a
             family that keeps them.
-        BayesgenError: as in `fit`; the message names the part, and the row if it is one.
+        BayesgenError: as in `fit`; the message names the part.
     """
-    require_statistics(classifier)
+    if learns := classifier._learned_from(()):
+        name, value = next(iter(learns.items()))
+        raise needs_rows_in_memory(f"{name}={value!r}")
+    if getattr(classifier, "story", None) is not None:
+        raise needs_rows_in_memory("a program of your own")
     for name in ("state_", "_posterior", "_report", "classes_"):
         vars(classifier).pop(name, None)
     classifier._training = ()
@@ -211,102 +205,75 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
     if cluster is None:
         with labelled.parts(getattr(classifier, "progress", "auto")) as parts:
             learner = learned(classifier, labelled, parts)
-        if not hasattr(learner, "state_"):
-            raise zero_weights()
-        state = learner.state_
+        state = getattr(learner, "state_", None)
     else:
-        learner = learned(classifier, labelled, [first_rows(labelled, cluster)])
-        state = state_on_cluster(learner, labelled, cluster)
+        learner, state = learned_on_cluster(classifier, labelled, cluster)
+    if state is None:
+        raise zero_weights()
     if len(state.classes) < 2:
         raise too_few_classes(state.classes.tolist())
     vars(classifier).update(vars(learner))
     return classifier._finish_fit(state, classifier._seed)
 
 
-def require_statistics(classifier: Estimator) -> None:
-    """Raise if a fit needs all rows at once, for an argument that is learned from them."""
-    if learns := classifier._learned_from(()):
-        name, value = next(iter(learns.items()))
-        raise needs_rows_in_memory(f"{name}={value!r}")
-    if getattr(classifier, "story", None) is not None:
-        raise needs_rows_in_memory("a program of your own")
-
-
 def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C:
     """Return the classifier with the training state of parts too, or without one if they weigh 0.
 
-    An error names the part, and the row if it is one.
+    An error names the part.
     """
-
-    def added(part: Part) -> C:
-        learner = with_its_rows(classifier)
-        rows = labelled.rows(learner, part, reset=not hasattr(learner, "state_"))
-        if rows is not None:
-            learner.state_, learner._seed, _ = accumulated(learner, rows)
-            learner.classes_ = learner.state_.classes
-        return learner
-
     for part in parts:
-        classifier = part.apply(added)
-        likelihoods = classifier.state_.likelihoods if hasattr(classifier, "state_") else {}
-        for likelihood in likelihoods.values():
+        with part.located():
+            classifier = with_its_rows(classifier)
+            rows = labelled.rows(classifier, part, reset=not hasattr(classifier, "state_"))
+            if rows is None:
+                continue
+            classifier.state_, classifier._seed, _ = accumulated(classifier, rows)
+            classifier.classes_ = classifier.state_.classes
+        for likelihood in classifier.state_.likelihoods.values():
             if likelihood.keeps_rows:
                 raise needs_rows_in_memory(type(likelihood).__name__)
     return classifier
 
 
-# -- on a cluster ----------------------------------------------------------------------------------
-
-
-def first_rows(labelled: LabelledSource, cluster: Cluster) -> Part:
-    """Return the rows of a weight above 0 that come first on a cluster.
+def learned_on_cluster(
+    classifier: C, labelled: LabelledSource, cluster: Cluster
+) -> tuple[C, TrainingState | None]:
+    """Return the classifier with the state of the first rows, and the state of all partitions.
 
     Raises:
-        InvalidData: there is no row.
-        InvalidData: none has a weight above 0.
+        InvalidData: there is no row, or none of a weight above 0.
     """
-    part = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
-    if not len(part):
-        none = no_rows_in_source(labelled.source.name)
-        raise none if labelled.weight is None else zero_weights()
-    return part
-
-
-def state_on_cluster(
-    classifier: Estimator, labelled: LabelledSource, cluster: Cluster
-) -> TrainingState:
-    """Return the training state of all partitions; the classifier has that of the first rows."""
-    prototype, source = with_its_rows(classifier), labelled.source
+    source = labelled.source
+    head = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
+    if not len(head):
+        raise no_rows_in_source(source.name) if labelled.weight is None else zero_weights()
+    learner = learned(classifier, labelled, [head])
+    prototype = with_its_rows(learner)
     # the first rows come again in their partition
-    prototype.state_ = classifier.state_.without_rows()
+    prototype.state_ = learner.state_.without_rows()
     # the dataframe itself stays here
     columns = Source(source.name, lambda _: iter(()), source.names)
-    state = PartitionState(prototype, dataclasses.replace(labelled, source=columns))
-    return cluster.reduced(state, merged)
+    labelled = dataclasses.replace(labelled, source=columns)
+    return learner, cluster.reduced(functools.partial(partition_state, prototype, labelled), merged)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class PartitionState:
-    """The function from the rows of a partition to their training state; None without rows.
+def partition_state(
+    prototype: Estimator, labelled: LabelledSource, parts: Iterable[Part]
+) -> TrainingState | None:
+    """Return the training state of the rows of a partition; None without rows.
 
-    prototype: a fit to no rows, with the blocks and origins of all. labelled: the columns of all,
-    and which of them hold labels and weights.
+    Args:
+        prototype: a fit to no rows, with the blocks and origins of all.
+        labelled: the columns of all, and which of them hold labels and weights.
+        parts: of the partition.
+
+    Raises:
+        InvalidData: the partition lacks a column.
     """
-
-    prototype: Estimator
-    labelled: LabelledSource
-
-    def __call__(self, parts: Iterable[Part]) -> TrainingState | None:
-        """Return the state.
-
-        Raises:
-            InvalidData: the partition lacks a column.
-        """
-        learner = self.prototype
-        for part in parts:
-            names = self.labelled.source.names or ()
-            if lacks := [name for name in names if name not in part.names]:
-                # a worker's warning would be lost
-                raise no_column(Code(part.name), lacks[0], part.names)
-            learner = learned(learner, self.labelled, [part])
-        return None if learner is self.prototype else learner.state_
+    learner = prototype
+    for part in parts:
+        if lacks := [name for name in labelled.source.names or () if name not in part.names]:
+            # a worker's warning would be lost
+            raise no_column(Code(part.name), lacks[0], part.names)
+        learner = learned(learner, labelled, [part])
+    return None if learner is prototype else learner.state_

@@ -37,9 +37,9 @@ def answers_sources(method: M) -> M:
         source = source_of(X)
         if source is None:
             return method(self, X, *args, **options)
-        stated = dict(signature.bind(self, X, *args, **options).arguments)
-        own = {name: value for name, value in stated.items() if name not in ("self", "X")}
-        return Answers(self, {verb: own}).to(source)
+        stated = signature.bind(self, X, *args, **options).arguments
+        options = {name: stated[name] for name in stated if name not in ("self", "X")}
+        return Answers(self, {verb: options}).to(source)
 
     return cast(M, either)
 
@@ -94,100 +94,82 @@ class Answers:
         """Return the answers to a part of a source, as a pyarrow Table.
 
         Raises:
-            BayesgenError: it names the part, and the row if it is one.
+            BayesgenError: it names the part.
         """
-        return part.apply(self._table)
+        with part.located():
+            names: list[Any] = list(columns_read(self.classifier, part.name, part.names))
+            X = part.table.select(*names).to_native()
 
-    def _table(self, part: Part) -> Any:
-        X = SourceColumns.match(self.classifier, part.name, part.names).as_fitted(part)
+            def returned(verb: str) -> Any:
+                return getattr(self.classifier, verb)(X, **self.asked.get(verb, {}))
 
-        def returned(verb: str) -> Any:
-            return getattr(self.classifier, verb)(X, **self.asked.get(verb, {}))
-
-        return answer_table(self.asked, returned, self.classifier.classes_)
+            return answer_table(self.asked, returned, self.classifier.classes_)
 
     def to(self, source: Source) -> Any:
         """Return the answers to a source: a RecordBatchReader, or a dataframe on its cluster."""
         if source.cluster is None:
             return self.reader(source)
-        SourceColumns.match(self.classifier, source.name, source.names or ())
+        columns_read(self.classifier, source.name, source.names or ())
         return source.cluster.answered(self, self.schema)
 
     def reader(self, source: Source, keep: Sequence[str] = ()) -> Any:
-        """Return the answers to a source, as a pyarrow RecordBatchReader.
+        """Return the answers to a source, as a RecordBatchReader that computes them when read.
 
         Args:
             source: of rows.
-            keep: columns of the source to copy.
+            keep: columns of the source that come first; the first part is then read at once.
         """
         kinds = None
         if source.names is not None:
-            columns = SourceColumns.match(self.classifier, source.name, source.names)
-            kinds = dict.fromkeys(keep, "text") | dict(columns.reads)
+            reads = columns_read(self.classifier, source.name, source.names)
+            kinds = dict.fromkeys(keep, "text") | dict(reads)
         rows = min(source.part_rows, DRAWS_ROWS) if "predict_draws" in self.asked else None
         return answer_stream(source.parts(kinds, rows), self.schema, self, keep)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class SourceColumns:
-    """The columns of a source that a fitted classifier reads.
+def columns_read(classifier: Estimator, source: str, names: Sequence[Name]) -> Kinds:
+    """Return the columns of a source that a fitted classifier reads, and their kinds.
 
-    reads: the kind of each, by its name in the source. fitted: the name that the classifier has for
-    it, by its name in the source.
+    Columns match by name, and others are not read; those of a classifier that was fitted to an
+    array are all read, and match by position.
+
+    Args:
+        classifier: fitted.
+        source: its name in sentences.
+        names: of its columns.
+
+    Raises:
+        InvalidData: the source has none of the columns.
     """
-
-    reads: Kinds
-    fitted: Mapping[Name, Name]
-
-    @classmethod
-    def match(cls, classifier: Estimator, source: str, names: Sequence[Name]) -> "SourceColumns":
-        """Match the columns of a source with those of a classifier.
-
-        Columns match by name, and others are not read; those of a classifier that was fitted to an
-        array are all read, and match by position.
-
-        Raises:
-            InvalidData: the source has none of the columns.
-        """
-        members = list(getattr(classifier, "members_", {"": classifier}).values())
-        if members[0].state_.schema.container not in ("pandas", "polars", "pyarrow"):
-            return cls(dict.fromkeys(names, "any"), {name: name for name in names})
-        kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
-        columns = members[0]._column_names()
-        columns = [name for name in columns if name in kinds] or columns  # a program reads all
-        present = {str(name): name for name in names} | {name: name for name in names}
-        fitted = {
-            present[key]: name
-            for name in columns
-            for key in [name if name in present else str(name)]
-            if key in present
-        }
-        if not fitted:
-            raise InvalidData(
-                "{source!r} has none of the columns that the model reads, {names:listed 20}; its "
-                "columns are {existing:listed 20}.",
-                "Name them as they were named when the model was fitted.",
-                source=source,
-                names=list(map(str, columns)),
-                existing=list(names),
-            )
-        return cls({key: kinds.get(name, "number") for key, name in fitted.items()}, fitted)
-
-    def as_fitted(self, part: Part) -> object:
-        """Return the rows by the names that the classifier was fitted to."""
-        reads: list[Any] = [name for name in self.reads if name in part.names]
-        names = [self.fitted[name] for name in reads]
-        rows = part.table if part.names == reads else part.table.select(*reads)
-        return rows.to_native() if names == reads else rows.to_pandas().set_axis(names, axis=1)
+    members = list(getattr(classifier, "members_", {"": classifier}).values())
+    if members[0].state_.schema.container not in ("pandas", "polars", "pyarrow"):
+        return dict.fromkeys(names, "any")
+    kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
+    columns = members[0]._column_names()
+    columns = [name for name in columns if name in kinds] or columns  # a program reads all
+    reads = {name: kinds.get(name, "number") for name in columns if name in names}
+    if not reads:
+        raise InvalidData(
+            "{source!r} has none of the columns that the model reads, {names:listed 20}; its "
+            "columns are {existing:listed 20}.",
+            "Name them as they were named when the model was fitted.",
+            source=source,
+            names=list(map(str, columns)),
+            existing=list(names),
+        )
+    return reads
 
 
 def _kinds(classifier: Estimator) -> dict[Name, str]:
     """Return the kinds of the columns that a classifier reads."""
-    blocks, derived = classifier.state_.schema.blocks, classifier._derived_columns()
-    every = [column for part in blocks.values() for column in part if column.source is None]
-    kinds = {column.name: _kind(column) for column in every}
-    sources = {derived[name].name: _kind(derived[name]) for name in kinds if name in derived}
-    return {name: kind for name, kind in kinds.items() if name not in derived} | sources
+    derived = classifier._derived_columns()
+    kinds = {}
+    for block in classifier.state_.schema.blocks.values():
+        for column in block:
+            if column.source is None:
+                column = derived.get(column.name, column)
+                kinds[column.name] = _kind(column)
+    return kinds
 
 
 def _kind(column: Column) -> str:

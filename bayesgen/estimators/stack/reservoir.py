@@ -75,7 +75,8 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
         for part in parts:
             # drawn for every row, so that keys do not depend on the parts
             keys = rng.random(len(part))
-            rows = part.apply(read)
+            with part.located():
+                rows = read(part)
             if rows is None:
                 continue
             features, y, own = rows

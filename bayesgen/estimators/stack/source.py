@@ -13,7 +13,6 @@ from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.reservoir import drawn
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.sources import Part
 
 SAMPLED, ALL = "rows that weigh", "rows"
 """Names of their numbers in `report_.details`."""
@@ -85,28 +84,17 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
     closed = {name for name, member in members.items() if takes_all_rows(member)}
     states = {name: member.state_ for name, member in members.items()}
     states |= {name: states[name].without_rows() for name in closed}
-
-    def added(part: Part) -> tuple[dict[str, TrainingState], int]:
-        rows = labelled.rows(stack, part, reset=False)
-        if rows is None:
-            return states, 0
-        return {name: with_rows(name, rows) for name in members}, len(rows.codes)
-
-    def with_rows(name: str, rows: TrainingRows) -> TrainingState:
-        member, state = members[name], states[name]
-        own = member._own_rows(rows, reset=False)
-        schema = state.schema.merge(own.table)
-        if name not in closed:
-            return state.under(schema, state.classes)
-        return state + training.learn(
-            own, schema, state.likelihoods, state.classes, unseen=member.unseen
-        )
-
     read = 0
     with labelled.parts(stack.progress) as parts, deduplicate_warnings(CountsAsMissing):
         for part in parts:
-            states, size = part.apply(added)
-            read += size
+            with part.located():
+                rows = labelled.rows(stack, part, reset=False)
+                if rows is None:
+                    continue
+                read += len(rows.codes)
+                for name, member in members.items():
+                    cells = member._own_rows(rows, reset=False)
+                    states[name] = with_rows(member, states[name], cells, closed=name in closed)
     if read != n_rows:
         raise InvalidData(
             "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads "
@@ -120,3 +108,15 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
         if name in closed or states[name].schema != member.state_.schema:
             kept = () if name in closed else member._training
             member._finish_fit(states[name], member._seed, kept)
+
+
+def with_rows(
+    member: Classifier, state: TrainingState, rows: TrainingRows, *, closed: bool
+) -> TrainingState:
+    """Return the state of a member with more rows: their levels, and if closed their statistics."""
+    schema = state.schema.merge(rows.table)
+    if not closed:
+        return state.under(schema, state.classes)
+    return state + training.learn(
+        rows, schema, state.likelihoods, state.classes, unseen=member.unseen
+    )
