@@ -83,7 +83,7 @@ class IncompleteData(abc.ABC):
 
     @abc.abstractmethod
     def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
-        """Return the mode of the posterior given the observed cells (see `Likelihood.mode`).
+        """Return the mode of the posterior given the observed cells (see `Mode`).
 
         start: parameters near it, if any are known.
         """

@@ -184,7 +184,7 @@ class KernelDensity(_KernelsAtValues, Conjugate[Values]):
     def leave_one_out(
         self, statistics: Values, x: Block, y: Labels, weight: Weights, away: Weights
     ) -> Joint:
-        """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base).
+        """Return log p(x_i given y = k, the rows without i), (row, class) (see `LeaveOneOut`).
 
         NaN where a class takes values or spread of all.
         """

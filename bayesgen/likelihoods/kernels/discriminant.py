@@ -319,7 +319,7 @@ class KernelDiscriminant(Conjugate[Rows]):
     def leave_one_out(
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
     ) -> Joint:
-        """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base)."""
+        """Return log p(x_i given y = k, the rows without i), (row, class) (see `LeaveOneOut`)."""
         kept = np.flatnonzero(~self.uninformative())
         if len(kept) < x.shape[1]:
             prior, statistics = self.take("feature", kept), statistics.take("", kept)
@@ -446,7 +446,7 @@ class KernelDiscriminant(Conjugate[Rows]):
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class) (see base).
+        """Return (x, own) -> log p(x given y = k, theta), (draw, row, class) (see `Conjugate`).
 
         Of class own[draw, row], the row's density weighs the bandwidths; a component is picked by
         its share of the density, and the Gamma variable of its weight gains one of shape 1.
