@@ -93,20 +93,21 @@ class Mixture(Components):
         """
         rows = self.by_member(encoded)
         found = {name: one.scores(rows[name], n_rows) for name, one in self.members.items()}
-        log_proba = np.stack([self.members[name].log_proba(one) for name, one in found.items()])
-        return self.scores_from(found, log_proba, self.able(encoded, n_rows))
+        return self.scores_from(found, self.able(encoded, n_rows))
 
     def scores_from(
         self,
         found: Mapping[str, Scores],
-        log_proba: Float[np.ndarray, "member row class"],
         able: Bool[np.ndarray, "row member"],
+        log_proba: Float[np.ndarray, "member row class"] | None = None,
     ) -> Scores:
         """Return the scores from those of the members, by name.
 
-        log_proba: their class probabilities. able: which members integrate over the missing values
-        of each row.
+        able: which members integrate over the missing values of each row. log_proba: the class
+        probabilities of the members; None: those of their readouts.
         """
+        if log_proba is None:
+            log_proba = np.stack([self.members[name].log_proba(one) for name, one in found.items()])
         shape = log_proba.shape[1:]
         log_classes = np.stack([np.broadcast_to(o.log_classes, shape) for o in found.values()])
         density = np.stack([log_sum_exp(one.joint) for one in found.values()])

@@ -13,7 +13,8 @@ from stacked_tables import holed, iris, passengers
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
-from bayesgen.estimators import held_out, judged_rows, stacked
+from bayesgen.estimators import judged_rows, stacked
+from bayesgen.estimators.stack import member
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.table import as_frame, read_table
 
@@ -245,10 +246,10 @@ def test_a_column_that_is_never_observed_changes_nothing():
 def test_folds_of_rows_do_not_depend_on_their_order(rng):
     codes, joint = np.sort(rng.integers(0, 3, 40)), rng.normal(size=(40, 3))
     proba, turned = np.round(rng.random(40), 1), rng.permutation(40)
-    folds = held_out.folds_of(codes, proba, joint)
-    again = held_out.folds_of(codes[turned], proba[turned], joint[turned])
+    folds = member.folds_of(codes, proba, joint)
+    again = member.folds_of(codes[turned], proba[turned], joint[turned])
     np.testing.assert_array_equal(again, folds[turned])
-    shares = [np.bincount(folds[codes == k], minlength=held_out.FOLDS) for k in range(3)]
+    shares = [np.bincount(folds[codes == k], minlength=member.FOLDS) for k in range(3)]
     assert np.ptp(shares, axis=1).max() <= 1
 
 

@@ -11,7 +11,6 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Exact, Expected, method_of
 from bayesgen.likelihoods import (
     Categorical,
     JointCategorical,
@@ -150,23 +149,6 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
             widest=WIDEST,
         )
     return found
-
-
-def reads_unlabelled(member: Classifier, table: Table) -> bool:
-    """Return whether a member of a stack can be fitted to rows without a label.
-
-    Others are fitted to the labeled rows alone: those that keep rows, or that no closed form fits.
-
-    Args:
-        member: its arguments.
-        table: of the columns that its blocks read.
-    """
-    if member.unlabelled is None or getattr(member, "story", None) is not None:
-        return False
-    method = "exact" if member.inference == "auto" else member.inference
-    if member.unlabelled == "learn" and not isinstance(method_of(method), Exact | Expected):
-        return False
-    return all(p.conjugate and not p.keeps_rows for p, _ in member._blocks(table).values())
 
 
 def _width(table: Table) -> int:
