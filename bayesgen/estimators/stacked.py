@@ -46,7 +46,7 @@ from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import HeldOut, Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
-from bayesgen.estimators.stack.structures import automatic, too_wide
+from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -94,6 +94,8 @@ T = TypeVar("T")
 
 VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
+SHARED = ("class_prior", "unseen", "unlabelled", "random_state")
+"""Arguments that automatic members take from the stack."""
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
 MembersSpec = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
@@ -385,10 +387,9 @@ class StackedClassifier(Classifier):
         if len(rows.classes) < 2:
             raise fewer_than_two_classes(rows)
         table = rows.labelled.table
-        members = {name: Member(clone(m)) for name, m in self._listed(table).items()}
         if parameters.is_automatic(self.members):
-            announce(table, members)
-        return members
+            announce(table, self._structures(table))
+        return {name: Member(classifier) for name, classifier in self._listed(table).items()}
 
     def _noted_columns(self) -> dict[str, object]:
         """Return the attributes on the number and the names of the columns, for the members too."""
@@ -418,28 +419,29 @@ class StackedClassifier(Classifier):
         }
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
-        """Return the members by name."""
+        """Return new members by name, not fitted."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
+        if not parameters.is_automatic(self.members):
+            members = parameters.by_name(self.members).items()
+            return {name: clone(_checked_member(member)) for name, member in members}
+        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+        options: dict = {name: getattr(self, name) for name in SHARED}
+        # the stack learns how much the pattern counts from what it asks of members anyway
+        options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
+        structures = self._structures(table).items()
+        return {name: structure.classifier(**options) for name, structure in structures}
+
+    def _structures(self, table: Table) -> dict[str, Structure]:
+        """Return the automatic members that suit a table, or those of them that were named."""
+        suited = automatic(table)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            return self._automatic(table)
-        if parameters.is_automatic(self.members):
-            suited = self._automatic(table)
-            for name in self.members:
-                if name not in suited:
-                    raise not_one_of("member", name, list(suited))
-            return {str(name): suited[str(name)] for name in self.members}
-        return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
-
-    def _automatic(self, table: Table) -> dict[str, Classifier]:
-        """Return the automatic members that suit a table, by name."""
-        options: dict = {"unseen": self.unseen, "random_state": self.random_state}
-        options["unlabelled"] = self.unlabelled
-        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
-        # the stack learns how much the pattern counts from what it asks of members anyway
-        options["missing"] = "informative" if reads else "ignorable"
-        return automatic(table, class_prior=self.class_prior, **options)
+            return suited
+        for name in self.members:
+            if name not in suited:
+                raise not_one_of("member", name, list(suited))
+        return {str(name): suited[str(name)] for name in self.members}
 
     def _left_out_as_wide(self, table: Table) -> dict[str, str]:
         """Return the structures skipped for a table with too many columns, with new warnings."""
@@ -848,7 +850,7 @@ def _mean(values: np.ndarray, weight: Weights) -> float:
     return float(values @ weight / weight.sum())
 
 
-def _own(member: object) -> Classifier:
+def _checked_member(member: object) -> Classifier:
     """Validate a member: a classifier of this library with its own statistics."""
     if isinstance(member, type):
         raise not_an_instance("member", member)

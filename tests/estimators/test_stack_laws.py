@@ -148,8 +148,8 @@ def most_by_position(rows):
     return rows.only(np.arange(len(rows.codes)) > 5)
 
 
-def members_by_position(table, **options):
-    members = AUTOMATIC(table, **options)
+def members_by_position(table):
+    members = AUTOMATIC(table)
     return members if table.names[0] == "sex" else {"naive": members["naive"]}
 
 
