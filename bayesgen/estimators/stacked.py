@@ -214,8 +214,8 @@ class StackedClassifier(Classifier):
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments; deep: also members by name, and their arguments."""
-        own = super().get_params(deep)
-        return parameters.of_members(self.members) | own if deep else own
+        params = super().get_params(deep)
+        return parameters.of_members(self.members) | params if deep else params
 
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, and members or their arguments, as in lda__mean_rows.
@@ -271,13 +271,13 @@ class StackedClassifier(Classifier):
         first = not hasattr(self, "members_")
         earlier = () if first else discounted(self, discount)._kept()
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
-        every = rows.classes if classes is None else np.unique(classes)
+        declared = rows.classes if classes is None else np.unique(classes)
         if not first:
-            every = united_classes(self.classes_, every)
+            declared = united_classes(self.classes_, declared)
             if self.unlabelled is not None:
-                check_mark(self.classes_, every)
-        check_declared(rows.classes, every)
-        return self._fit_stack(rows_together((*earlier, rows)), every)
+                check_mark(self.classes_, declared)
+        check_declared(rows.classes, declared)
+        return self._fit_stack(rows_together((*earlier, rows)), declared)
 
     @timed
     def merge(self, other: Self) -> Self:
@@ -314,10 +314,10 @@ class StackedClassifier(Classifier):
         """
         check_is_fitted(self)
         (rows,) = self._kept()
-        others = self._training_rows(X, y, sample_weight, reset=False)
-        left = rows_without(rows, others)
-        gone = np.setdiff1d(rows.classes, left.classes)
-        return self._fit_stack(left, np.setdiff1d(self.classes_, gone))
+        forgotten = self._training_rows(X, y, sample_weight, reset=False)
+        remaining = rows_without(rows, forgotten)
+        gone = np.setdiff1d(rows.classes, remaining.classes)
+        return self._fit_stack(remaining, np.setdiff1d(self.classes_, gone))
 
     def _kept(self) -> tuple[TrainingRows, ...]:
         """Return the rows of the fit.
@@ -361,10 +361,10 @@ class StackedClassifier(Classifier):
         self.classes_, self.left_out_ = classes, wide | failed
         add_all_rows(self, members, source, sample.n_rows, self.progress)
         judged = judged_rows((rows,), classes, len(rows.table.names))
-        whole = dataclasses.replace(rows, weight=sample.own)
+        unscaled = dataclasses.replace(rows, weight=sample.own)
 
         def judge(member: Member) -> HeldOut:
-            read = member.read(whole if member.takes_all_rows else rows, reset=False)
+            read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
             return self._judge(member, rows, read, classes, judged)
 
         judgements, unjudged = self._tried(members, judge)
@@ -568,8 +568,10 @@ class StackedClassifier(Classifier):
         return {"unlabelled.rows": float(len(rows.unlabelled.codes)), "unlabelled.weight": mean}
 
     def _labels_found(self) -> Joint | None:
-        found = [rows.unlabelled for rows in self._training if rows.unlabelled is not None]
-        proba = [self.predict_proba(rows.raw()) for rows in found]
+        unlabelled_rows = [
+            rows.unlabelled for rows in self._training if rows.unlabelled is not None
+        ]
+        proba = [self.predict_proba(rows.raw()) for rows in unlabelled_rows]
         return np.concatenate(proba) if proba else None
 
     def _chosen_readout(
@@ -581,13 +583,13 @@ class StackedClassifier(Classifier):
             return readout
         if self.pool != "learn":
             raise not_one_of("pool", self.pool, ["learn", None])
-        own = np.arange(len(codes)), codes
+        labels = np.arange(len(codes)), codes
         priors = pooling.stack_priors(n_members, scores.parts.shape[1])
         pool, left_out = pooling.learned_pool(
             scores.parts, scores.log_classes, codes, weight, **priors
         )
-        both = np.stack([readout.log_proba(scores)[own], left_out[own]])
-        share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
+        candidates = np.stack([readout.log_proba(scores)[labels], left_out[labels]])
+        share = stacking.weights_of(candidates, weight, prior_rows=pooling.BLEND_ROWS)
         return Pooled(pool, float(share[1]), arguments.drawn_seed(self.random_state), readout)
 
     def _chosen_powers(self, scores: Scores, codes: Labels, weight: Weights) -> Readout:

@@ -106,8 +106,8 @@ class Member:
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
-        kept = () if self.takes_all_rows else self.classifier._training
-        self.classifier._finish_fit(state, self.classifier._seed, kept)
+        rows = () if self.takes_all_rows else self.classifier._training
+        self.classifier._finish_fit(state, self.classifier._seed, rows)
 
     # -- what was fitted ---------------------------------------------------------------------------
 
