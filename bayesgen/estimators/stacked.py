@@ -415,7 +415,7 @@ class StackedClassifier(Classifier):
         return {
             f"{name}/{block}": spec
             for name, member in self._listed(table).items()
-            for block, spec in member._blocks(table).items()
+            for block, spec in description.blocks(member, table).items()
         }
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
@@ -518,16 +518,7 @@ class StackedClassifier(Classifier):
         classes: np.ndarray,
         left_out: dict[str, str],
     ) -> Self:
-        """Weight the members by their leave-one-out predictions; set all fitted attributes.
-
-        Args:
-            members: fitted, and those that could not be.
-            judgements: of those that could be fitted.
-            judged: the rows that are left out.
-            rows: of the fit.
-            classes: of the fit.
-            left_out: why other members are left out.
-        """
+        """Weight the members that could be judged; set all fitted attributes."""
         codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
         log_proba = np.stack([judgement.log_proba for judgement in judgements.values()])
         able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
@@ -568,10 +559,8 @@ class StackedClassifier(Classifier):
         return {"unlabelled.rows": float(len(rows.unlabelled.codes)), "unlabelled.weight": mean}
 
     def _labels_found(self) -> Joint | None:
-        unlabelled_rows = [
-            rows.unlabelled for rows in self._training if rows.unlabelled is not None
-        ]
-        proba = [self.predict_proba(rows.raw()) for rows in unlabelled_rows]
+        unlabelled = [rows.unlabelled for rows in self._training]
+        proba = [self.predict_proba(rows.raw()) for rows in unlabelled if rows is not None]
         return np.concatenate(proba) if proba else None
 
     def _chosen_readout(

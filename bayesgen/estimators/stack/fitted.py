@@ -84,12 +84,7 @@ class Members:
     def cells(self, columns: tuple[Name, ...], what: str) -> dict[Name, explain.Cell]:
         """Return the encoded positions of columns, and of their missing pattern, in every member.
 
-        Args:
-            columns: of the fit.
-            what: the method that needs them.
-
-        Raises:
-            UnsupportedOperation: a program of the user's own reads rows as a whole.
+        what: the method that needs them. Raises if a program of the user's own is a member.
         """
         places: dict[Name, list[explain.Place]] = {name: [] for name in columns}
         patterns: dict[Name, tuple[Name, list[explain.Place]]] = {}
@@ -118,15 +113,9 @@ class Members:
         return cells
 
     def imputable(self, rows: explain.Rows, imputers: tuple[bool, ...], what: str) -> "StackRows":
-        """Return rows whose missing cells can be imputed.
+        """Return rows whose missing cells can be imputed; raise if no member can.
 
-        Args:
-            rows: with the positions of their cells.
-            imputers: which members can.
-            what: the method that needs them.
-
-        Raises:
-            UnsupportedOperation: no member can.
+        imputers: which members can. what: the method that needs the rows.
         """
         able = [name for name, fills in zip(self.by_name, imputers, strict=True) if fills]
         if not able:
@@ -222,19 +211,11 @@ class FittedStack(Fitted):
         Weights and powers stay.
         """
         mixture = cast(Mixture, self.posterior.components)
-        scores = {
-            name: member.state.leave_one_out(
-                member.classifier.class_prior,
-                member.posterior.reader,
-                rows,
-                y,
-                weight,
-                weight,
-            )
-            for (name, member), rows in zip(
-                self.members.by_name.items(), mixture.by_member(encoded).values(), strict=True
-            )
-        }
+        scores = {}
+        for name, rows in mixture.by_member(encoded).items():
+            member = self.members.by_name[name]
+            prior, reader = member.classifier.class_prior, member.posterior.reader
+            scores[name] = member.state.leave_one_out(prior, reader, rows, y, weight, weight)
         stacked = mixture.scores_from(scores, mixture.able(encoded, len(y)))
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 

@@ -230,8 +230,8 @@ class Member:
         for number in np.unique(folds).tolist():
             fold, others = np.flatnonzero(folds == number), np.flatnonzero(folds != number)
             again = Member(clone(self.classifier))
-            read = again.read(rows.only(np.union1d(labelled[others], unlabelled)), reset=True)
-            again.classifier._fit_rows(read, read.classes)
+            trained = rows.only(np.union1d(labelled[others], unlabelled))
+            again.fit(trained, trained.classes, {})
             tested = again.read(rows.only(labelled[fold]), reset=False)
             encoded = tested.encode(again.state.schema, again.classifier.unseen)
             joint, log_classes = predict.joint_and_prior(again.posterior, encoded, len(fold))
