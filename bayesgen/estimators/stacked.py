@@ -31,25 +31,22 @@ from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.data import sparse_for
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
-from bayesgen.estimators import parameters, validation
+from bayesgen.estimators import description, parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
-from bayesgen.estimators.stack.fitted import FittedStack
+from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.left_out import left_out_rows
-from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
-from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
-from bayesgen.estimators.stack.posterior import mixture_of
-from bayesgen.estimators.stack.rows import StackEncoder, StackRows
-from bayesgen.estimators.stack.source import fit_stack
+from bayesgen.estimators.stack.member import HeldOut, Member
+from bayesgen.estimators.stack.reservoir import Sample, drawn
+from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
+from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -73,7 +70,7 @@ from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.prevalence import Prevalence
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import Column, Schema
+from bayesgen.schema import Schema
 from bayesgen.table import (
     Name,
     SparseTable,
@@ -97,9 +94,11 @@ T = TypeVar("T")
 
 VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
+SHARED = ("class_prior", "unseen", "unlabelled", "random_state")
+"""Arguments that automatic members take from the stack."""
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
-Members = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
+MembersSpec = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
 
 
 class StackedClassifier(Classifier):
@@ -190,7 +189,7 @@ class StackedClassifier(Classifier):
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
-        members: Members = "auto",
+        members: MembersSpec = "auto",
         *,
         temper: Temper = "learn",
         pool: str | None = "learn",
@@ -215,8 +214,8 @@ class StackedClassifier(Classifier):
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments; deep: also members by name, and their arguments."""
-        own = super().get_params(deep)
-        return parameters.of_members(self.members) | own if deep else own
+        params = super().get_params(deep)
+        return parameters.of_members(self.members) | params if deep else params
 
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, and members or their arguments, as in lda__mean_rows.
@@ -272,13 +271,13 @@ class StackedClassifier(Classifier):
         first = not hasattr(self, "members_")
         earlier = () if first else discounted(self, discount)._kept()
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
-        every = rows.classes if classes is None else np.unique(classes)
+        declared = rows.classes if classes is None else np.unique(classes)
         if not first:
-            every = united_classes(self.classes_, every)
+            declared = united_classes(self.classes_, declared)
             if self.unlabelled is not None:
-                check_mark(self.classes_, every)
-        check_declared(rows.classes, every)
-        return self._fit_stack(rows_together((*earlier, rows)), every)
+                check_mark(self.classes_, declared)
+        check_declared(rows.classes, declared)
+        return self._fit_stack(rows_together((*earlier, rows)), declared)
 
     @timed
     def merge(self, other: Self) -> Self:
@@ -315,10 +314,10 @@ class StackedClassifier(Classifier):
         """
         check_is_fitted(self)
         (rows,) = self._kept()
-        others = self._training_rows(X, y, sample_weight, reset=False)
-        left = rows_without(rows, others)
-        gone = np.setdiff1d(rows.classes, left.classes)
-        return self._fit_stack(left, np.setdiff1d(self.classes_, gone))
+        forgotten = self._training_rows(X, y, sample_weight, reset=False)
+        remaining = rows_without(rows, forgotten)
+        gone = np.setdiff1d(rows.classes, remaining.classes)
+        return self._fit_stack(remaining, np.setdiff1d(self.classes_, gone))
 
     def _kept(self) -> tuple[TrainingRows, ...]:
         """Return the rows of the fit.
@@ -338,58 +337,113 @@ class StackedClassifier(Classifier):
         return tuple(rows.as_passed() for rows in self._training)
 
     def _fit_source(self, source: LabelledSource) -> Self:
-        return fit_stack(self, source)
+        seed = arguments.drawn_seed(self.random_state)
+        source.source.require_again("a stack")
+        with deduplicate_warnings():
+            sample = drawn(source, seed, self.progress)
+            rows = self._training_rows(sample.X, sample.y, sample.own * sample.share, reset=True)
+            if sample.is_whole:
+                return self._fit_stack(rows, rows.classes)
+            return self._fit_sample(rows, sample, source)
 
-    def _new_members(self, rows: TrainingRows) -> tuple[dict[str, Classifier], dict[str, str]]:
-        """Return the members to fit to the first rows, and why others are left out."""
+    def _fit_sample(self, rows: TrainingRows, sample: Sample, source: LabelledSource) -> Self:
+        """Fit members to a sample of a source, give them the statistics of all rows, weigh them.
+
+        Their structure, power transforms, bins and kernels are those of the sample, each of whose
+        rows is left out of the statistics with the weight that it has in them.
+        """
+        members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
+        classes, columns = rows.classes, self._noted_columns()
+        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes, columns))
+        members = {name: members[name] for name in fitted}
+        # by which the rows of the source are read
+        self.members_ = {name: member.classifier for name, member in members.items()}
+        self.classes_, self.left_out_ = classes, wide | failed
+        add_all_rows(self, members, source, sample.n_rows, self.progress)
+        judged = judged_rows((rows,), classes, len(rows.table.names))
+        unscaled = dataclasses.replace(rows, weight=sample.own)
+
+        def judge(member: Member) -> HeldOut:
+            read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
+            return self._judge(member, rows, read, classes, judged)
+
+        judgements, unjudged = self._tried(members, judge)
+        left_out = self.left_out_ | unjudged
+        self._finish_stack(members, judgements, judged, rows, classes, left_out)
+        self._training = ()
+        details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
+        outcome = self.report_.outcome + (
+            " The rows that weigh them, and those of kernels, are "
+            f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are "
+            "of all rows."
+        )
+        report, details = self.report_, self.report_.details | details
+        self.report_ = dataclasses.replace(report, outcome=outcome, details=details)
+        return self
+
+    def _new_members(self, rows: TrainingRows) -> dict[str, Member]:
+        """Return the members to fit to the first rows."""
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
             raise fewer_than_two_classes(rows)
         table = rows.labelled.table
-        members = {name: clone(m) for name, m in self._listed(table).items()}
         if parameters.is_automatic(self.members):
-            announce(table, members)
-        return members, self._without_wide(rows.table)
+            announce(table, self._structures(table))
+        return {name: Member(classifier) for name, classifier in self._listed(table).items()}
+
+    def _noted_columns(self) -> dict[str, object]:
+        """Return the attributes on the number and the names of the columns, for the members too."""
+        noted = ("n_features_in_", "feature_names_in_")
+        return {name: getattr(self, name) for name in noted if name in vars(self)}
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to rows; classes: sorted, including those of the rows."""
         rows = rows.by_content()
-        members, wide = self._new_members(rows)
-        fitted = self._attempted(members, rows, classes)
-        return self._finish_stack(fitted, rows, classes, wide)
+        members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
+        judged = judged_rows((rows,), classes, _width(rows.table))
+        positions, columns = rows.positions().tolist(), self._noted_columns()
+
+        def judge(member: Member) -> HeldOut:
+            with deduplicate_warnings(rows=positions):
+                read = member.fit(rows, classes, columns)
+                return self._judge(member, rows, read, classes, judged)
+
+        judgements, failed = self._tried(members, judge)
+        return self._finish_stack(members, judgements, judged, rows, classes, wide | failed)
 
     def _blocks(self, table: Table) -> Blocks:
         return {
             f"{name}/{block}": spec
             for name, member in self._listed(table).items()
-            for block, spec in member._blocks(table).items()
+            for block, spec in description.blocks(member, table).items()
         }
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
-        """Return the members by name."""
+        """Return new members by name, not fitted."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
+        if not parameters.is_automatic(self.members):
+            members = parameters.by_name(self.members).items()
+            return {name: clone(_checked_member(member)) for name, member in members}
+        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+        options: dict = {name: getattr(self, name) for name in SHARED}
+        # the stack learns how much the pattern counts from what it asks of members anyway
+        options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
+        structures = self._structures(table).items()
+        return {name: structure.classifier(**options) for name, structure in structures}
+
+    def _structures(self, table: Table) -> dict[str, Structure]:
+        """Return the automatic members that suit a table, or those of them that were named."""
+        suited = automatic(table)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            return self._automatic(table)
-        if parameters.is_automatic(self.members):
-            suited = self._automatic(table)
-            for name in self.members:
-                if name not in suited:
-                    raise not_one_of("member", name, list(suited))
-            return {str(name): suited[str(name)] for name in self.members}
-        return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
+            return suited
+        for name in self.members:
+            if name not in suited:
+                raise not_one_of("member", name, list(suited))
+        return {str(name): suited[str(name)] for name in self.members}
 
-    def _automatic(self, table: Table) -> dict[str, Classifier]:
-        """Return the automatic members that suit a table, by name."""
-        options: dict = {"unseen": self.unseen, "random_state": self.random_state}
-        options["unlabelled"] = self.unlabelled
-        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
-        # the stack learns how much the pattern counts from what it asks of members anyway
-        options["missing"] = "informative" if reads else "ignorable"
-        return automatic(table, class_prior=self.class_prior, **options)
-
-    def _without_wide(self, table: Table) -> dict[str, str]:
+    def _left_out_as_wide(self, table: Table) -> dict[str, str]:
         """Return the structures skipped for a table with too many columns, with new warnings."""
         reasons = too_wide(table) if isinstance(self.members, str) else {}
         known = vars(self).get("left_out_", {})
@@ -397,37 +451,9 @@ class StackedClassifier(Classifier):
             warn(warning)
         return {name: str(warning) for name, warning in reasons.items()}
 
-    def _attempted(
-        self, members: Mapping[str, Classifier], rows: TrainingRows, classes: np.ndarray
-    ) -> Attempt:
-        """Return the members that could be fitted, with their leave-one-out predictions."""
-        judged = judged_rows((rows,), classes, _width(rows.table))
-        positions = rows.positions().tolist()
-
-        def attempt(member: Classifier) -> HeldOut:
-            with deduplicate_warnings(rows=positions):
-                read = self._fit_member(member, rows, classes)
-                return self._judge(member, rows, read, classes, judged)
-
-        held, failed = self._tried(members, attempt)
-        return Attempt({name: members[name] for name in held}, held, judged, failed)
-
-    def _fit_member(
-        self, member: Classifier, rows: TrainingRows, classes: np.ndarray
-    ) -> TrainingRows:
-        """Fit a member to rows; return them as the member reads them."""
-        read = member._own_rows(rows, reset=True)
-        if not reads_unlabelled(member, read.table):
-            read = read.labelled
-        member._fit_rows(read, classes)
-        for noted in ("n_features_in_", "feature_names_in_"):
-            if noted in vars(self):
-                setattr(member, noted, getattr(self, noted))
-        return read
-
     def _judge(
         self,
-        member: Classifier,
+        member: Member,
         rows: TrainingRows,
         read: TrainingRows,
         classes: np.ndarray,
@@ -437,15 +463,13 @@ class StackedClassifier(Classifier):
 
         read: the rows as the member reads them.
         """
-        one = held_out(member, rows, read, classes, judged.rows)
+        judgement = member.held_out(rows, read, classes, judged)
         if self.missing == "learn" and parameters.is_automatic(self.members):
-            learned = pattern_power(member, one.scores, read, judged)
-            one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
-            member._posterior = learned
-        return one
+            return member.weigh_pattern(judgement, read, judged)
+        return judgement
 
     def _tried(
-        self, members: Mapping[str, Classifier], attempt: Callable[[Classifier], T]
+        self, members: Mapping[str, Member], attempt: Callable[[Member], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
         """Return what an attempt at each member gives, and why others failed, with a warning."""
         found: dict[str, T] = {}
@@ -475,7 +499,7 @@ class StackedClassifier(Classifier):
             )
         return found, failed
 
-    def _shown(self, members: Mapping[str, Classifier]) -> Iterator[tuple[str, Classifier]]:
+    def _shown(self, members: Mapping[str, Member]) -> Iterator[tuple[str, Member]]:
         """Yield the members by name, while a progress bar names the one that is being fitted."""
         progress = arguments.one_of("progress", self.progress, ["auto", True, False])
         with progress_bar(len(members), progress, unit="member", delay=LONG) as bar:
@@ -487,39 +511,41 @@ class StackedClassifier(Classifier):
 
     def _finish_stack(
         self,
-        fitted: Attempt,
+        members: Mapping[str, Member],
+        judgements: Mapping[str, HeldOut],
+        judged: JudgedRows,
         rows: TrainingRows,
         classes: np.ndarray,
-        wide: dict[str, str],
+        left_out: dict[str, str],
     ) -> Self:
-        """Weight the members by their leave-one-out predictions; set all fitted attributes."""
-        codes, weight = together((rows,), classes)[0][fitted.judged.rows], fitted.judged.weight
-        members, own = fitted.members, (np.arange(len(codes)), codes)
-        log_proba = np.stack([one.log_proba for one in fitted.held_out.values()])
-        able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
-        share = stacking.weights_of(log_proba[:, *own], weight, able)
-        unable = [name for name, one in fitted.held_out.items() if not one.able.all()]
+        """Weight the members that could be judged; set all fitted attributes."""
+        codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
+        log_proba = np.stack([judgement.log_proba for judgement in judgements.values()])
+        able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
+        labels = np.arange(len(codes)), codes
+        share = stacking.weights_of(log_proba[:, *labels], weight, able)
+        unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
         report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
-        mixture = mixture_of(members, share, report)
-        scores = mixture.scores_from(
-            {name: one.scores for name, one in fitted.held_out.items()}, log_proba, able
-        )
-        self._readout = self._chosen_readout(scores, codes, weight, len(members))
+        mixture = Members({name: members[name] for name in judgements}).mixture(share, report)
+        member_scores = {name: judgement.scores for name, judgement in judgements.items()}
+        scores = mixture.scores_from(member_scores, able, log_proba)
+        self._readout = self._chosen_readout(scores, codes, weight, len(judgements))
         posterior = Posterior(mixture, self._readout)
-        self._left_out = left_out_rows(members, posterior, fitted.held_out, codes, weight)
-        self.members_, self.classes_ = members, classes
+        self._left_out = left_out_rows(posterior, judgements, codes, weight)
+        self.members_ = {name: members[name].classifier for name in judgements}
+        self.classes_ = classes
         self._training = (rows.to_keep(table=True),)
-        self.weights_ = dict(zip(members, share.tolist(), strict=True))
-        self.left_out_ = wide | fitted.failed
+        self.weights_ = dict(zip(self.members_, share.tolist(), strict=True))
+        self.left_out_ = left_out
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
-        left_out = posterior.log_proba(scores)
-        right = (left_out.argmax(axis=1) == codes).astype(float)
-        details["leave-one-out log loss"] = -_mean(left_out[own], weight)
+        proba = posterior.log_proba(scores)
+        right = (proba.argmax(axis=1) == codes).astype(float)
+        details["leave-one-out log loss"] = -_mean(proba[labels], weight)
         details["leave-one-out accuracy"] = _mean(right, weight)
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)
-            for name, one in fitted.held_out.items()
+            f"leave-one-out log loss of {name}": -_mean(logs[labels], weight)
+            for name, logs in zip(judgements, log_proba, strict=True)
         }
         self.report_ = dataclasses.replace(report, details=details)
         return self
@@ -532,8 +558,8 @@ class StackedClassifier(Classifier):
         return {"unlabelled.rows": float(len(rows.unlabelled.codes)), "unlabelled.weight": mean}
 
     def _labels_found(self) -> Joint | None:
-        found = [rows.unlabelled for rows in self._training if rows.unlabelled is not None]
-        proba = [self.predict_proba(rows.raw()) for rows in found]
+        unlabelled = [rows.unlabelled for rows in self._training]
+        proba = [self.predict_proba(rows.raw()) for rows in unlabelled if rows is not None]
         return np.concatenate(proba) if proba else None
 
     def _chosen_readout(
@@ -545,13 +571,13 @@ class StackedClassifier(Classifier):
             return readout
         if self.pool != "learn":
             raise not_one_of("pool", self.pool, ["learn", None])
-        own = np.arange(len(codes)), codes
+        labels = np.arange(len(codes)), codes
         priors = pooling.stack_priors(n_members, scores.parts.shape[1])
         pool, left_out = pooling.learned_pool(
             scores.parts, scores.log_classes, codes, weight, **priors
         )
-        both = np.stack([readout.log_proba(scores)[own], left_out[own]])
-        share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
+        candidates = np.stack([readout.log_proba(scores)[labels], left_out[labels]])
+        share = stacking.weights_of(candidates, weight, prior_rows=pooling.BLEND_ROWS)
         return Pooled(pool, float(share[1]), arguments.drawn_seed(self.random_state), readout)
 
     def _chosen_powers(self, scores: Scores, codes: Labels, weight: Weights) -> Readout:
@@ -564,10 +590,15 @@ class StackedClassifier(Classifier):
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 
+    def _fitted_members(self) -> Members:
+        """Return the fitted members, which read the same rows."""
+        return Members({name: Member(member) for name, member in self.members_.items()})
+
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""
         check_is_fitted(self)
-        return mixture_of(self.members_, np.array(list(self.weights_.values())), self.report_)
+        weights = np.array(list(self.weights_.values()))
+        return self._fitted_members().mixture(weights, self.report_)
 
     def _fitted_posterior(self) -> Posterior:
         return Posterior(self._mixture(), self._readout)
@@ -582,79 +613,37 @@ class StackedClassifier(Classifier):
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         table = self._read(X, reset=False)
-        return table, StackEncoder(self.members_).encode(table, lambda: X)
+        return table, self._fitted_members().encode(table, lambda: X)
 
     def _column_names(self) -> tuple[Name, ...]:
-        found = (tuple(member._column_names()) for member in self.members_.values())
-        return next((names for names in found if names), ())
+        columns = (tuple(description.column_names(member)) for member in self.members_.values())
+        return next((names for names in columns if names), ())
 
     def _used_columns(self) -> set[Name]:
-        return {name for member in self.members_.values() for name in member._used_columns()}
+        return {
+            name
+            for member in self._fitted_members().by_name.values()
+            for name in member.used_columns
+        }
 
     def _pattern_blocks(self) -> list[str]:
-        parts = self.members_.items()
-        return [f"{name}/{block}" for name, m in parts for block in m._pattern_blocks()]
+        members = self.members_.items()
+        return [f"{name}/{block}" for name, m in members for block in m.state_.pattern_blocks()]
 
     def _schema(self) -> Schema:
-        return next(iter(self.members_.values()))._schema()
+        return next(iter(self.members_.values())).state_.schema
 
     def _fitted(self) -> Fitted:
         state = next(iter(self.members_.values())).state_
-        return FittedStack(state, self._fitted_posterior(), self.class_prior, self.members_)
-
-    def _every_cell(self) -> dict[Name, explain.Cell]:
-        """Return the encoded positions of each column, in every member that reads it."""
-        places: dict[Name, list[explain.Place]] = {name: [] for name in self._column_names()}
-        for name, member in self.members_.items():
-            derived = member._derived_columns()
-            for column, (block, j) in member.state_.column_positions().items():
-                source = derived[column].name if column in derived else column
-                places.setdefault(source, []).append((f"{name}/{block}", j))
-        patterns = pattern_cells(self.members_)
-        cells: dict[Name, explain.Cell] = {}
-        for column, cell in places.items():
-            cells |= {column: tuple(cell)} if cell else {}
-            cells |= patterns.get(column, {})
-        return cells
+        members = self._fitted_members()
+        return FittedStack(state, self._fitted_posterior(), self.class_prior, members)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        for name, member in self.members_.items():
-            if not member.state_.column_positions():
-                raise unsupported(
-                    f"{what} of a stack with the member {name!r}",
-                    "a program of your own reads a row as a whole, so single cells cannot be "
-                    "removed",
-                    "Leave it out of members=, or read the columns by likelihoods.",
-                )
-        return self._every_cell()
+        return self._fitted_members().cells(self._column_names(), what)
 
-    def _imputable_rows(self, X: object, what: str) -> "StackRows":
-        rows = self._rows_of_cells(X, what)
-        mixture = self._mixture()
-        able = [name for name, fills in zip(self.members_, mixture.imputers, strict=True) if fills]
-        if not able:
-            raise unsupported(
-                f"{what} of this stack",
-                "no member models the distribution of the missing cells of a row",
-                "Add one that reads the columns as they are, such as bg.NaiveBayes().",
-            )
-        columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
-        for name in able:
-            state = self.members_[name].state_
-            for column, (block, j) in state.column_positions().items():
-                place = (f"{name}/{block}", j), state.schema.blocks[block][j]
-                columns.setdefault(column, []).append(place)
-        schema = self.members_[able[0]].state_.schema
-        return StackRows(
-            rows.posterior,
-            rows.encoded,
-            rows.n_rows,
-            rows.table,
-            schema,
-            rows.cells,
-            columns,
-            StackEncoder(self.members_),
-        )
+    def _imputable_rows(self, X: object, what: str) -> StackRows:
+        rows, imputers = self._rows_of_cells(X, what), self._mixture().imputers
+        return self._fitted_members().imputable(rows, imputers, what)
 
     # -- results beyond those of the posterior -----------------------------------------------------
 
@@ -692,8 +681,8 @@ class StackedClassifier(Classifier):
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, shares)
         parts = [
-            member._sampled(int(count), rng, gaps=gaps, own=own)
-            for member, count in zip(self.members_.values(), counts, strict=True)
+            member.sample(int(count), rng, gaps=gaps, y=own)
+            for member, count in zip(self._fitted_members().by_name.values(), counts, strict=True)
             if count
         ]
         tables, labels = zip(*parts, strict=True)
@@ -760,7 +749,9 @@ class StackedClassifier(Classifier):
             log_linear = self._readout.pool.mean_weights[:size]
         loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
         evidence = {
-            name: np.nan if member._derived_columns() else getattr(member, "log_evidence_", np.nan)
+            name: np.nan
+            if description.derived_columns(member)
+            else getattr(member, "log_evidence_", np.nan)
             for name, member in self.members_.items()
         }
         return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
@@ -785,12 +776,7 @@ class StackedClassifier(Classifier):
     def posterior_(self) -> Posterior:
         """The members' posteriors in the units of the columns, weighted and tempered."""
         check_is_fitted(self)
-        origin = {
-            f"{name}/{block}": own
-            for name, member in self.members_.items()
-            for block, own in member.state_.kept_origin(fitted_posterior(member).reader).items()
-        }
-        return self._fitted_posterior().shifted(origin)
+        return self._fitted_posterior().shifted(self._fitted_members().origin())
 
     def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
         """Return a fitted copy with other class probabilities (label shift)."""
@@ -854,7 +840,7 @@ def _mean(values: np.ndarray, weight: Weights) -> float:
     return float(values @ weight / weight.sum())
 
 
-def _own(member: object) -> Classifier:
+def _checked_member(member: object) -> Classifier:
     """Validate a member: a classifier of this library with its own statistics."""
     if isinstance(member, type):
         raise not_an_instance("member", member)

@@ -92,56 +92,46 @@ class Mixture(Components):
         the others.
         """
         rows = self.by_member(encoded)
-        found = {name: one.scores(rows[name], n_rows) for name, one in self.members.items()}
-        log_proba = np.stack([self.members[name].log_proba(one) for name, one in found.items()])
-        return self.scores_from(found, log_proba, self.able(encoded, n_rows))
+        scores = {name: member.scores(rows[name], n_rows) for name, member in self.members.items()}
+        return self.scores_from(scores, self.able(encoded, n_rows))
 
     def scores_from(
         self,
-        found: Mapping[str, Scores],
-        log_proba: Float[np.ndarray, "member row class"],
+        scores: Mapping[str, Scores],
         able: Bool[np.ndarray, "row member"],
+        log_proba: Float[np.ndarray, "member row class"] | None = None,
     ) -> Scores:
         """Return the scores from those of the members, by name.
 
-        log_proba: their class probabilities. able: which members integrate over the missing values
-        of each row.
+        able: which members integrate over the missing values of each row. log_proba: the class
+        probabilities of the members; None: those of their readouts.
         """
+        if log_proba is None:
+            log_proba = np.stack([m.log_proba(scores[name]) for name, m in self.members.items()])
         shape = log_proba.shape[1:]
-        log_classes = np.stack([np.broadcast_to(o.log_classes, shape) for o in found.values()])
-        density = np.stack([log_sum_exp(one.joint) for one in found.values()])
+        log_classes = np.stack([np.broadcast_to(s.log_classes, shape) for s in scores.values()])
+        density = np.stack([log_sum_exp(s.joint) for s in scores.values()])
         # a member that rules out every class of a row says nothing of it
         impossible = np.isneginf(density)[..., None]
         log_proba = np.where(impossible, log_classes, log_proba)
-        whole = np.stack([likelihood_of(*p) for p in zip(log_proba, log_classes, strict=True)])
-        parts = from_able(np.swapaxes(whole, 0, 1), able)
-        even = np.broadcast_to(self.weights, able.shape)
+        likelihoods = map(likelihood_of, log_proba, log_classes)
+        parts = from_able(np.stack([*likelihoods], axis=1), able)
+        dense = np.array(self.densities)
+        share = shares(self.weights[dense], able[:, dense])
+        log_density = stacked(density[dense][..., None], share)
         return Scores(
-            self.combined(density, log_proba, able),
-            stacked(log_classes, even),
-            np.concatenate([parts, *(found[name].parts for name in self.split)], axis=1),
+            log_density + stacked(log_proba, shares(self.weights, able)),
+            stacked(log_classes, np.broadcast_to(self.weights, able.shape)),
+            np.concatenate([parts, *(scores[name].parts for name in self.split)], axis=1),
         )
-
-    def combined(
-        self,
-        density: Float[np.ndarray, "member row"],
-        log_proba: Float[np.ndarray, "member row class"],
-        able: Bool[np.ndarray, "row member"],
-    ) -> Joint:
-        """Return the log joint from densities and class probabilities of the members.
-
-        able: which members integrate over the missing values of each row.
-        """
-        same = np.array(self.densities)
-        proba = stacked(log_proba, shares(self.weights, able))
-        share = shares(self.weights[same], able[:, same])
-        return stacked(density[same][..., None], share) + proba
 
     def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
         """Return which members integrate over the missing values of each row."""
         rows = self.by_member(encoded)
-        each = [m.components.is_marginal(rows[name], n_rows) for name, m in self.members.items()]
-        return np.stack(each, axis=1)
+        marginal = [
+            m.components.is_marginal(rows[name], n_rows) for name, m in self.members.items()
+        ]
+        return np.stack(marginal, axis=1)
 
     def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
         """Return the rows of each member from rows encoded for all of them."""
@@ -183,29 +173,34 @@ class Mixture(Components):
         if weights is None:
             draws, groups = DRAWS + FEWEST_DRAWS * len(self.members), [np.arange(n_rows)]
         else:
-            whole = self.able(encoded, n_rows).all(axis=1)
-            draws, groups = PART_DRAWS * len(self.members), [*map(np.flatnonzero, (whole, ~whole))]
+            complete = self.able(encoded, n_rows).all(axis=1)
+            draws, groups = (
+                PART_DRAWS * len(self.members),
+                [*map(np.flatnonzero, (complete, ~complete))],
+            )
         size = max(1, DRAWN_FLOATS // (draws * len(self.log_classes())))
         for group in groups:
             for part in row_chunks(len(group), size):
                 rows = group[part]
-                some = encoded if len(rows) == n_rows else take_rows(encoded, rows)
+                chunk = encoded if len(rows) == n_rows else take_rows(encoded, rows)
                 if weights is None:
-                    yield self._unpaired_draws(some, rows)
+                    yield self._unpaired_draws(chunk, rows)
                 else:
-                    yield self._paired_draws(some, rows, weights(PART_DRAWS))
+                    yield self._paired_draws(chunk, rows, weights(PART_DRAWS))
 
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
         n, probs, weights = len(rows), [], []
-        own, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n))
+        member_rows, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n))
         for i, (name, member) in enumerate(self.members.items()):
-            some = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.weights[i] * DRAWS)))
-            found = joined(some.class_draws(own[name], n))
-            probs.append(found.probs)
-            weights.append(share[:, i] * found.weight)
-        whole = np.concatenate(probs)
-        return ClassDraws(rows, whole, np.concatenate(weights), no_logits(*whole.shape[1:]))
+            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.weights[i] * DRAWS)))
+            draws = joined(posterior.class_draws(member_rows[name], n))
+            probs.append(draws.probs)
+            weights.append(share[:, i] * draws.weight)
+        probs_of_all = np.concatenate(probs)
+        return ClassDraws(
+            rows, probs_of_all, np.concatenate(weights), no_logits(*probs_of_all.shape[1:])
+        )
 
     def _paired_draws(
         self,
@@ -226,27 +221,32 @@ class Mixture(Components):
         """
         n, size = len(rows), len(self.members)
         share = shares(self.weights, able := self.able(encoded, n))
-        found = self._drawn(encoded, n, weights, lean=bool(able.all()))
-        means = [np.einsum("drk,dr->rk", one.probs, one.weight) for one in found]
+        draws = self._drawn(encoded, n, weights, lean=bool(able.all()))
+        means = [np.einsum("drk,dr->rk", sample.probs, sample.weight) for sample in draws]
         top = np.einsum("rm,mrk->rk", share, means).argmax(axis=1)
-        places = [evenly(one.probs[:, np.arange(n), top], one.weight, PART_DRAWS) for one in found]
+        places = [
+            evenly(sample.probs[:, np.arange(n), top], sample.weight, PART_DRAWS)
+            for sample in draws
+        ]
         log_classes = np.stack([member.log_classes() for member in self.members.values()])
         prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
-        kept, counts = self._kept_pairs
-        probs = np.empty((n, log_classes.shape[1], len(kept)))
+        pairs, counts = self._kept_pairs
+        probs = np.empty((n, log_classes.shape[1], len(pairs)))
         logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
         for part in row_chunks(n, max(1, CACHED_FLOATS // (log_classes.size * PART_DRAWS))):
             order = np.arange(PART_DRAWS)
-            each = np.empty((*logits[part].shape[:2], size, PART_DRAWS))
-            for i, (one, place) in enumerate(zip(found, places, strict=True)):
+            ranked = np.empty((*logits[part].shape[:2], size, PART_DRAWS))
+            for i, (sample, place) in enumerate(zip(draws, places, strict=True)):
                 at = place[part, None]
-                each[:, :, i] = taken(np.moveaxis(one.probs[:, part], 0, -1), at)
-                if len(one.logits):
+                ranked[:, :, i] = taken(np.moveaxis(sample.probs[:, part], 0, -1), at)
+                if len(sample.logits):
                     order = at % PART_DRAWS
-                    logits[part] += taken(np.moveaxis(one.logits[:, part], 0, -1), at)
-            np.take(each.reshape(*each.shape[:2], -1), kept, axis=-1, out=probs[part], mode="clip")
+                    logits[part] += taken(np.moveaxis(sample.logits[:, part], 0, -1), at)
+            np.take(
+                ranked.reshape(*ranked.shape[:2], -1), pairs, axis=-1, out=probs[part], mode="clip"
+            )
             with np.errstate(divide="ignore"):
-                logs = np.log(np.swapaxes(each, 1, 2), order="C")
+                logs = np.log(np.swapaxes(ranked, 1, 2), order="C")
             logs -= prior
             if not able[part].all():
                 logs = np.moveaxis(from_able(np.moveaxis(logs, -1, 0), able[part]), 0, -1)
@@ -257,7 +257,7 @@ class Mixture(Components):
             np.moveaxis(probs, -1, 0),
             np.repeat(share / counts, counts, axis=1).T,
             np.moveaxis(logits, -1, 0),
-            kept % PART_DRAWS,
+            pairs % PART_DRAWS,
         )
 
     def _drawn(
@@ -268,21 +268,21 @@ class Mixture(Components):
         lean: whether those of little weight have few draws or their prediction alone. (In a row
         that some members cannot predict, others stand for them.)
         """
-        own, start, out = self.by_member(encoded), len(self.members), []
+        rows, start, out = self.by_member(encoded), len(self.members), []
         mean = np.abs(weights[:, :start].mean(axis=0))
         for (name, member), weight in zip(
             self.members.items(), np.maximum(self.weights, mean), strict=True
         ):
-            some, of_blocks = member.with_draws(PART_DRAWS), None
+            posterior, of_blocks = member.with_draws(PART_DRAWS), None
             if name in self.split:
                 stop = start + len(member.families)
                 of_blocks, start = _repeated(weights[:, start:stop]), stop
             elif lean and weight < NEGLIGIBLE:
-                out.append(_predicted(member, own[name], n))
+                out.append(_predicted(member, rows[name], n))
                 continue
             elif lean and weight < SMALL:
-                some = member.with_draws(FEW_DRAWS)
-            out.append(joined(some.class_draws(own[name], n, weights=of_blocks)))
+                posterior = member.with_draws(FEW_DRAWS)
+            out.append(joined(posterior.class_draws(rows[name], n, weights=of_blocks)))
         return out
 
     @functools.cached_property
@@ -293,16 +293,16 @@ class Mixture(Components):
         most = self.weights / (self.weights[always].sum() + np.where(always, 0.0, self.weights))
         counts = np.where(most < SMALL, FEW_DRAWS, PART_DRAWS)
         # evenly spaced, from the middle of as many strata
-        each = [
+        positions = [
             i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)
             for i, c in enumerate(counts)
         ]
-        return np.concatenate(each), counts
+        return np.concatenate(positions), counts
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "Mixture":
         """Return the members in the user's own units; origin by "member/block"."""
-        own = self.by_member(origin)
-        members = {name: member.shifted(own[name]) for name, member in self.members.items()}
+        origins = self.by_member(origin)
+        members = {name: member.shifted(origins[name]) for name, member in self.members.items()}
         return dataclasses.replace(self, members=members)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
@@ -330,7 +330,7 @@ class Mixture(Components):
         """
         counts = dealt(self.weights, n).tolist()
         # of every member n draws, for the parts; of these, for the mean, as many as its weight says
-        found = {
+        draws = {
             name: member.log_joint_draws(rng, n, exactly=True)
             for name, member in self.members.items()
         }
@@ -338,27 +338,27 @@ class Mixture(Components):
         def score(encoded: Encoded, n_rows: int) -> np.ndarray:
             rows = self.by_member(encoded)
             parts = [
-                one.score(rows[name], n_rows)[:, :count]
-                for (name, one), count in zip(found.items(), counts, strict=True)
+                sample.score(rows[name], n_rows)[:, :count]
+                for (name, sample), count in zip(draws.items(), counts, strict=True)
                 if count
             ]
             return np.concatenate(parts, axis=1)
 
         def parts(encoded: Encoded, n_rows: int) -> np.ndarray:
             rows, able = self.by_member(encoded), self.able(encoded, n_rows)
-            whole, blocks = [], []
-            for name, one in found.items():
+            likelihoods, blocks = [], []
+            for name, sample in draws.items():
                 if name in self.split:
-                    blocks.append(one.parts(rows[name], n_rows))
-                joint = one.score(rows[name], n_rows)
-                whole.append(likelihood_of(joint, self.members[name].log_classes()))
-            stacked = np.swapaxes(np.stack(whole, axis=2), 0, 1)
+                    blocks.append(sample.parts(rows[name], n_rows))
+                joint = sample.score(rows[name], n_rows)
+                likelihoods.append(likelihood_of(joint, self.members[name].log_classes()))
+            stacked = np.swapaxes(np.stack(likelihoods, axis=2), 0, 1)
             stacked = np.swapaxes(from_able(stacked, able), 0, 1)
             return np.concatenate([stacked, *blocks], axis=2)
 
         powers = [
-            np.broadcast_to(one.powers, n)[:count]
-            for one, count in zip(found.values(), counts, strict=True)
+            np.broadcast_to(sample.powers, n)[:count]
+            for sample, count in zip(draws.values(), counts, strict=True)
         ]
         return LogJointDraws(score, n, parts, np.concatenate(powers))
 
@@ -366,13 +366,13 @@ class Mixture(Components):
 
     def reads(self, block: str, j: int) -> bool:
         """Return whether the fit of a member kept anything of a column."""
-        member, own = self._owner(block)
-        return member.components.reads(own, j)
+        member, name = self._owner(block)
+        return member.components.reads(name, j)
 
     def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
         """Return which levels of a column the fit of a member kept."""
-        member, own = self._owner(block)
-        return member.components.kept_levels(own, j, n_levels, n_columns)
+        member, name = self._owner(block)
+        return member.components.kept_levels(name, j, n_levels, n_columns)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return one key: in a mixture every cell depends on all others."""
@@ -403,8 +403,8 @@ class Mixture(Components):
 
     def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
         """Return the probability of each imputer given the observed cells of a row."""
-        some, rows = np.array(self.imputers), self.by_member(encoded)
-        share = shares(self.weights[some], self.able(encoded, n_rows)[:, some])
+        imputing, rows = np.array(self.imputers), self.by_member(encoded)
+        share = shares(self.weights[imputing], self.able(encoded, n_rows)[:, imputing])
         density = np.stack(
             [
                 np.logaddexp.reduce(self.members[name].log_joint(rows[name], n_rows), axis=1)
@@ -416,7 +416,7 @@ class Mixture(Components):
             share = np.log(share)
         joint = density + share
         never = np.isneginf(joint).all(axis=1, keepdims=True)
-        return class_probabilities(np.where(never, share, joint), np.log(self.weights[some]))
+        return class_probabilities(np.where(never, share, joint), np.log(self.weights[imputing]))
 
     def _imputed(
         self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
@@ -429,9 +429,9 @@ class Mixture(Components):
                 continue
             filled = self.members[name].components.impute(take_rows(rows[name], at), len(at), rng)
             for block, x in filled.items():
-                whole = rows[name][block].copy()
-                whole[at] = x
-                out[f"{name}/{block}"] = whole
+                cells = rows[name][block].copy()
+                cells[at] = x
+                out[f"{name}/{block}"] = cells
         return out
 
     def _imputer_names(self) -> list[str]:

@@ -98,21 +98,22 @@ def learned_pool(
         scales: their standard deviations; 0 keeps a weight at its center.
         log_odds: of each of these priors before the rows.
     """
-    x, own = contrasts(parts), (np.arange(len(y)), y)
+    x, labels = contrasts(parts), (np.arange(len(y)), y)
     # a row whose class is impossible without it cannot tell weights apart
-    weight = np.where(np.isneginf(log_classes[own]), 0.0, weight)
+    weight = np.where(np.isneginf(log_classes[labels]), 0.0, weight)
     fits = []
     for center, scale in zip(centers, scales, strict=True):
         start = fits[-1].weights if fits else center
         fits.append(_fit(x, log_classes, y, weight, center, scale, start))
     left_out = np.stack([fit.left_out for fit in fits])
-    score = np.where(np.isfinite(left_out[:, *own]), left_out[:, *own], 0.0) @ weight + log_odds
+    log_proba = left_out[:, *labels]
+    score = np.where(np.isfinite(log_proba), log_proba, 0.0) @ weight + log_odds
     share = np.exp(score - score.max())
     share /= share.sum()
-    kept = np.flatnonzero(share > NEGLIGIBLE)
-    share = share[kept] / share[kept].sum()
-    weights, roots = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "roots"))
-    left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[kept], axis=0)
+    likely = np.flatnonzero(share > NEGLIGIBLE)
+    share = share[likely] / share[likely].sum()
+    weights, roots = (np.stack([getattr(fits[i], n) for i in likely]) for n in ("weights", "roots"))
+    left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[likely], axis=0)
     return Pool(share, weights, roots), left_out
 
 
@@ -140,9 +141,9 @@ def stack_priors(members: int, parts: int) -> dict[str, Float[np.ndarray, "prior
     """
     grid = itertools.product(MEMBER_POWERS, MEMBER_SCALES, BLOCK_SCALES)
     centers, scales = [], []
-    for power, own, others in grid:
+    for power, scale, block_scale in grid:
         centers.append([power / members] * members + [0.0] * (parts - members))
-        scales.append([own] * members + [others] * (parts - members))
+        scales.append([scale] * members + [block_scale] * (parts - members))
     return {"centers": np.array(centers), "scales": np.array(scales)}
 
 

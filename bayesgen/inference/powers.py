@@ -51,9 +51,9 @@ def learned_powers(
     rows = np.arange(len(y))
 
     def scores_of(powers: Powers) -> Powers:
-        own = [power_log_proba(log_classes, log_joint, power)[rows, y] for power in powers]
+        log_proba = [power_log_proba(log_classes, log_joint, power)[rows, y] for power in powers]
         # a row whose class is impossible without it is so under every power
-        return np.array([np.where(np.isneginf(logs), 0.0, logs) @ weight for logs in own])
+        return np.array([np.where(np.isneginf(logs), 0.0, logs) @ weight for logs in log_proba])
 
     powers, scores = POWERS, scores_of(POWERS)
     while True:
@@ -61,8 +61,8 @@ def learned_powers(
         share /= share.sum()
         lower, higher = share[[0, -1]] > PREFERRED
         if not (lower or higher):
-            kept = share > NEGLIGIBLE
-            return powers[kept], share[kept] / share[kept].sum()
+            likely = share > NEGLIGIBLE
+            return powers[likely], share[likely] / share[likely].sum()
         below = powers[0] / BEYOND[::-1] if lower else BEYOND[:0]
         above = powers[-1] * BEYOND if higher else BEYOND[:0]
         powers = np.concatenate([below, powers, above])

@@ -86,7 +86,7 @@ ELSEWHERE = {
     **dict.fromkeys(("errors/sources.py", "sources/", "estimators/sources/"), SOURCE),
     "table/sparse.py: X is a sparse matrix of dtype": "SciPy's hold numbers and booleans only",
     "estimators/stack/fitted.py: the weights": "tests/estimators/test_stack_duration.py",
-    "estimators/stack/members.py: the table has": "tests/estimators/test_stacked_refusals.py",
+    "estimators/stack/structures.py: the table has": "tests/estimators/test_stacked_refusals.py",
 }
 """Folders, modules or beginnings of sentences -> tests elsewhere that type their cures."""
 

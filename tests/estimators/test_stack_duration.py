@@ -8,6 +8,7 @@ import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument
 from bayesgen.estimators.stack import duration
 from bayesgen.estimators.stack.duration import Sizes
+from bayesgen.estimators.stack.structures import automatic
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +72,8 @@ def test_elpd_of_a_stack_is_not_compared_in_silence(stack):
 
 def test_durations_grow_with_every_size():
     sizes = Sizes(rows=10_000, columns=20, numbers=20, incomplete=9000, missing=4.0)
-    names = ["naive", "linear", "quadratic", "kernels"]
-    usual = sizes.seconds(names)
+    joint = [False, True, True, True]
+    usual = sizes.seconds(joint)
     for change in (
         Sizes(20_000, 20, 20, 9000, 4.0),
         Sizes(10_000, 40, 20, 9000, 4.0),
@@ -80,8 +81,15 @@ def test_durations_grow_with_every_size():
         Sizes(10_000, 20, 20, 10_000, 4.0),
         Sizes(10_000, 20, 20, 9000, 8.0),
     ):
-        assert change.seconds(names) > usual
-    assert sizes.seconds(names[:2]) < usual
+        assert change.seconds(joint) > usual
+    assert sizes.seconds(joint[:2]) < usual
+
+
+def test_structures_say_whether_missing_numbers_slow_them_down(stack, rows):
+    X, y = rows
+    table = stack._training_rows(X, y, None, reset=True).table
+    columnwise = {name for name, member in automatic(table).items() if not member.joint}
+    assert columnwise == {"naive", "naive_kernels", "bins"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from stacked_tables import holed, iris, passengers
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
-from bayesgen.estimators import held_out, judged_rows, stacked
+from bayesgen.estimators import judged_rows, stacked
+from bayesgen.estimators.stack import reservoir
+from bayesgen.estimators.stack.member import FOLDS, Member, folds_of
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.table import as_frame, read_table
 
@@ -146,8 +148,8 @@ def most_by_position(rows):
     return rows.only(np.arange(len(rows.codes)) > 5)
 
 
-def members_by_position(table, **options):
-    members = AUTOMATIC(table, **options)
+def members_by_position(table):
+    members = AUTOMATIC(table)
     return members if table.names[0] == "sex" else {"naive": members["naive"]}
 
 
@@ -190,6 +192,103 @@ def test_fault_is_caught(law, owner, attribute, fault, tmp_path, monkeypatch):
     with pytest.raises(AssertionError):
         law(FEW[0], tmp_path)
     proba_of.cache_clear()
+
+
+# --- what members are told ------------------------------------------------------------------------
+
+
+def require_columns_of_the_stack(stack):
+    for name, classifier in stack.members_.items():
+        for noted in ("n_features_in_", "feature_names_in_"):
+            found, expected = getattr(classifier, noted, None), getattr(stack, noted, None)
+            np.testing.assert_array_equal(found, expected, f"{noted} of {name}")
+
+
+def law_columns_of_members(folder):
+    """Members have the number and the names of the columns that the stack was fitted to."""
+    X, y = passengers(16)
+    X = X.assign(never=np.nan)
+    members = {"naive": bg.NaiveBayes(), "indicators": bg.LDA(levels="indicators")}
+    stack = bg.StackedClassifier(members, random_state=0).fit(X, y)
+    require_columns_of_the_stack(stack)
+    assert stack.n_features_in_ == 4 and list(stack.feature_names_in_) == list(X)
+    require_columns_of_the_stack(stack.partial_fit(X, y))
+    stack.save(folder / "stack.bgm")
+    require_columns_of_the_stack(bg.load(folder / "stack.bgm"))
+    array = X[["age"]].to_numpy()
+    stack = bg.StackedClassifier(["naive"], random_state=0).fit(array, y)
+    require_columns_of_the_stack(stack)
+    assert stack.members_["naive"].n_features_in_ == 1
+    # as the stack, its members refuse rows of other columns
+    with pytest.raises(ValueError, match="2 features"):
+        stack.members_["naive"].predict(np.ones((1, 2)))
+
+
+def law_columns_of_members_of_a_source(folder):
+    X, y = iris(1)
+    frame = X.assign(y=y.to_numpy(object))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reservoir, "RESERVOIR", 60)
+        patch.setattr(reservoir, "FEWEST", 10)
+        members = [bg.NaiveBayes(), bg.LDA()]
+        stack = bg.StackedClassifier(members, random_state=0, progress=False)
+        require_columns_of_the_stack(stack.fit([frame[::2], frame[1::2]], y="y"))
+    assert stack.report_.details["rows that weigh"] == 60
+
+
+def law_power_of_the_pattern(folder):
+    """Members are judged by the probabilities that they give: under the power that was learned."""
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(160) < 0.5, "ill", "well")
+    X = pd.DataFrame(rng.normal(size=(160, 3)), columns=[*"abc"]).add(0.3 * (y == "ill"), axis=0)
+    gone = rng.random(160) < np.where(y == "ill", 0.5, 0.2)
+    # missing together, so that the pattern counts less than its likelihood says
+    X = X.mask(np.stack([gone] * 3, axis=1))
+    X["d"] = rng.normal(size=160)
+    stack = bg.StackedClassifier(["naive", "bins"], random_state=0).fit(X, y)
+    for name, classifier in stack.members_.items():
+        powers = classifier._posterior.readout.pool.mean_weights
+        assert 0.1 < powers.min() < 0.9, name
+        expected = -classifier.loo(X, y)["log_proba"].mean()
+        assert stack.report_.details[f"leave-one-out log loss of {name}"] == pytest.approx(
+            expected, abs=1e-9
+        )
+
+
+OF_MEMBERS = (law_columns_of_members, law_columns_of_members_of_a_source, law_power_of_the_pattern)
+
+
+@pytest.mark.parametrize("law", OF_MEMBERS)
+def test_law_of_members(law, tmp_path):
+    law(tmp_path)
+
+
+def no_columns(stack):
+    return {}
+
+
+def power_that_does_not_judge(self, judgement, read, judged):
+    WEIGH_PATTERN(self, judgement, read, judged)
+    return judgement
+
+
+WEIGH_PATTERN = Member.weigh_pattern
+
+
+@pytest.mark.parametrize(
+    ("law", "owner", "attribute", "fault"),
+    [
+        (law_columns_of_members, bg.StackedClassifier, "_noted_columns", no_columns),
+        (law_columns_of_members_of_a_source, bg.StackedClassifier, "_noted_columns", no_columns),
+        (law_power_of_the_pattern, Member, "weigh_pattern", power_that_does_not_judge),
+    ],
+)
+def test_fault_in_what_members_are_told_is_caught(
+    law, owner, attribute, fault, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(owner, attribute, fault)
+    with pytest.raises(AssertionError):
+        law(tmp_path)
 
 
 # --- what later rows bring ------------------------------------------------------------------------
@@ -245,10 +344,10 @@ def test_a_column_that_is_never_observed_changes_nothing():
 def test_folds_of_rows_do_not_depend_on_their_order(rng):
     codes, joint = np.sort(rng.integers(0, 3, 40)), rng.normal(size=(40, 3))
     proba, turned = np.round(rng.random(40), 1), rng.permutation(40)
-    folds = held_out.folds_of(codes, proba, joint)
-    again = held_out.folds_of(codes[turned], proba[turned], joint[turned])
+    folds = folds_of(codes, proba, joint)
+    again = folds_of(codes[turned], proba[turned], joint[turned])
     np.testing.assert_array_equal(again, folds[turned])
-    shares = [np.bincount(folds[codes == k], minlength=held_out.FOLDS) for k in range(3)]
+    shares = [np.bincount(folds[codes == k], minlength=FOLDS) for k in range(3)]
     assert np.ptp(shares, axis=1).max() <= 1
 
 

@@ -1,19 +1,18 @@
 """How long the fit of automatic members takes, from the sizes of the table."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bayesgen.errors import BayesgenWarning, Words, warn
+from bayesgen.estimators.stack.structures import Structure
 from bayesgen.table import Table
 
 LONG = 60.0
 """Seconds of a fit from which it is announced."""
 FEW = ("naive", "linear")
 """The members that are proposed instead."""
-COLUMNWISE = ("naive", "naive_kernels", "bins", "joint")
-"""Members that no missing number slows down: their numbers are independent given the class."""
 PER_MEMBER, PER_COLUMN, PER_CELL = 0.1, 4e-3, 4e-7
 """Seconds of a member, of each of its columns, and of each of its cells."""
 PER_PAIR, PER_CUBE = 4.5e-7, 1e-7
@@ -48,17 +47,21 @@ class Sizes:
         mean = float(lacking.mean()) if len(lacking) else 0.0
         return cls(table.n_rows, len(observed), len(numbers), len(lacking), mean)
 
-    def seconds(self, members: Iterable[str]) -> float:
-        """Return about how long the fit of automatic members takes, by their names."""
-        each = PER_MEMBER + self.columns * (PER_COLUMN + PER_CELL * self.rows)
+    def seconds(self, joint: Sequence[bool]) -> float:
+        """Return about how long the fit of automatic members takes.
+
+        joint: whether numbers depend on each other given the class, of each member; no missing
+        number slows down the others.
+        """
+        member = PER_MEMBER + self.columns * (PER_COLUMN + PER_CELL * self.rows)
         gap = self.incomplete * (PER_PAIR * self.numbers**2 + PER_CUBE * self.missing**3)
-        return sum(each + (0.0 if name in COLUMNWISE else gap) for name in members)
+        return len(joint) * member + sum(joint) * gap
 
 
-def announce(table: Table, members: Mapping[str, object]) -> None:
+def announce(table: Table, members: Mapping[str, Structure]) -> None:
     """Warn of a long fit before it starts, and say which members would take less."""
     sizes = Sizes.of(table)
-    seconds = sizes.seconds(members)
+    seconds = sizes.seconds([member.joint for member in members.values()])
     few = [name for name in FEW if name in members]
     if seconds < LONG or len(few) == len(members):
         return
@@ -68,7 +71,7 @@ def announce(table: Table, members: Mapping[str, object]) -> None:
             "cells; {fewer} takes about {shorter}.",
             duration=in_words(seconds),
             fewer=Words(f"members={few}", "--model naive-bayes"),
-            shorter=in_words(sizes.seconds(few)),
+            shorter=in_words(sizes.seconds([members[name].joint for name in few])),
         )
     )
 

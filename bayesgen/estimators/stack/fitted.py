@@ -1,18 +1,25 @@
-"""A fitted stack: its members, and leave-one-out given all of them."""
+"""A fitted stack: its members, their weighted mean, and leave-one-out given all of them."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import numpy as np
 
-from bayesgen import diagnose
-from bayesgen.errors import BayesgenWarning, warn
-from bayesgen.estimators.classifier import Classifier
+from bayesgen import diagnose, explain
+from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.inference import Mixture
+from bayesgen.estimators.stack.member import HeldOut, Member
+from bayesgen.estimators.training_rows import TableEncoder
+from bayesgen.inference import Mixture, Posterior, Report
 from bayesgen.inference.leave_one_out import LabelledRows
-from bayesgen.typing import DataFrame, ELPDData, Encoded, Labels, Weights
+from bayesgen.inference.scores import Scores, likelihood_of, normalized
+from bayesgen.model import Reader
+from bayesgen.prevalence import LeftOutRows
+from bayesgen.schema import Column
+from bayesgen.table import Name, Table, with_column
+from bayesgen.typing import DataFrame, ELPDData, Encoded, Labels, Traceable, Weights
 
 EXCESS = 0.9
 """Nats by which the leave-one-out score of a stack exceeds that of refits, in all: .02 to .04 a row
@@ -20,10 +27,168 @@ with 30 rows."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Members:
+    """The fitted members of a stack, which read the same tables."""
+
+    by_name: Mapping[str, Member]
+
+    def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
+        """Return the weighted mean of their posteriors.
+
+        Of the member with the most blocks these are parts of the pool too.
+        """
+        densities = self._with_density(weights)
+        parts = {name: member.posterior for name, member in self.by_name.items()}
+        members = zip(densities, self.by_name.values(), strict=True)
+        imputers = tuple(dense and member.imputes for dense, member in members)
+        most = max(parts, key=lambda name: len(parts[name].families))
+        split = (most,) if len(parts[most].families) > 1 else ()
+        return Mixture(Reader({}, {}), report, parts, weights, densities, imputers, split)
+
+    def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
+        """Return which members have a density over the same columns: those of p(x).
+
+        Densities over other columns, over indicators derived from levels, or over counts where
+        other members model numbers have different units, so a mean of them is not a density. p(x)
+        is defined by the largest set of members that read columns alike, ties being broken by
+        weight; where no member reads columns one by one, by all.
+        """
+        columns = [member.density_columns for member in self.by_name.values()]
+        weight = dict.fromkeys(columns, 0.0)
+        for key, share in zip(columns, weights.tolist(), strict=True):
+            weight[key] += share
+        best = max(weight, key=lambda key: (len(key), weight[key]))
+        return tuple(key == best for key in columns)
+
+    def encode(self, table: Table, raw: Callable[[], object]) -> dict[str, Traceable]:
+        """Return the rows of a table by "member/block"; shared encodings are computed once.
+
+        raw: the same rows as they were passed, for programs of the user's own.
+        """
+        encoder, encoded = TableEncoder(table), {}
+        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
+            for name, member in self.by_name.items():
+                rows = member.encode(table, raw, encoder)
+                encoded |= {f"{name}/{block}": x for block, x in rows.items()}
+        return encoded
+
+    def origin(self) -> dict[str, np.ndarray]:
+        """Return the offsets that encoding subtracts from columns, by "member/block"."""
+        return {
+            f"{name}/{block}": origin
+            for name, member in self.by_name.items()
+            for block, origin in member.state.kept_origin(member.posterior.reader).items()
+        }
+
+    # -- cells -------------------------------------------------------------------------------------
+
+    def cells(self, columns: tuple[Name, ...], what: str) -> dict[Name, explain.Cell]:
+        """Return the encoded positions of columns, and of their missing pattern, in every member.
+
+        what: the method that needs them. Raises if a program of the user's own is a member.
+        """
+        places: dict[Name, list[explain.Place]] = {name: [] for name in columns}
+        patterns: dict[Name, tuple[Name, list[explain.Place]]] = {}
+        for name, member in self.by_name.items():
+            positions, derived = member.state.column_positions(), member.derived
+            if not positions:
+                raise unsupported(
+                    f"{what} of a stack with the member {name!r}",
+                    "a program of your own reads a row as a whole, so single cells cannot be "
+                    "removed",
+                    "Leave it out of members=, or read the columns by likelihoods.",
+                )
+            for column, (block, j) in positions.items():
+                source = derived[column].name if column in derived else column
+                places.setdefault(source, []).append((f"{name}/{block}", j))
+            for source, (column, (block, j)) in member.state.pattern_positions().items():
+                if member.posterior.components.reads(block, j):
+                    patterns.setdefault(source, (column.name, []))[1].append((f"{name}/{block}", j))
+        cells: dict[Name, explain.Cell] = {}
+        for column, cell in places.items():
+            if cell:
+                cells[column] = tuple(cell)
+            if column in patterns:
+                pattern, cell = patterns[column]
+                cells[pattern] = tuple(cell)
+        return cells
+
+    def imputable(self, rows: explain.Rows, imputers: tuple[bool, ...], what: str) -> "StackRows":
+        """Return rows whose missing cells can be imputed; raise if no member can.
+
+        imputers: which members can. what: the method that needs the rows.
+        """
+        able = [name for name, fills in zip(self.by_name, imputers, strict=True) if fills]
+        if not able:
+            raise unsupported(
+                f"{what} of this stack",
+                "no member models the distribution of the missing cells of a row",
+                "Add one that reads the columns as they are, such as bg.NaiveBayes().",
+            )
+        columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
+        for name in able:
+            state = self.by_name[name].state
+            for column, (block, j) in state.column_positions().items():
+                place = (f"{name}/{block}", j), state.schema.blocks[block][j]
+                columns.setdefault(column, []).append(place)
+        return StackRows(
+            rows.posterior,
+            rows.encoded,
+            rows.n_rows,
+            rows.table,
+            self.by_name[able[0]].state.schema,
+            rows.cells,
+            columns,
+            self,
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StackRows(explain.Rows):
+    """Rows encoded for all members of a stack, with substitution of column values.
+
+    columns: the encoded positions and kinds of the columns whose cells can be imputed.
+    """
+
+    columns: Mapping[Name, list[tuple[explain.Place, Column]]]
+    members: Members
+
+    def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
+        """Return the positions where a column can be imputed, with its schema column there."""
+        return self.columns[name]
+
+    @property
+    def names(self) -> list[Name]:
+        """The columns whose cells can be imputed."""
+        return list(self.columns)
+
+    def kind(self, name: Name) -> str:
+        """Return the kind of a column for integration over its values; counts are simulated."""
+        kind = super().kind(name)
+        return "numbers" if kind == "counts" else kind
+
+    def values(self, encoded: Encoded, name: Name) -> np.ndarray:
+        """Return the cells of a column of imputed rows, in the user's units."""
+        return self.decoded_column(encoded, name)
+
+    def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
+        """Return some of the encoded rows with other values or level codes in one column."""
+        levels: tuple = self.places(name)[0][1].levels or self.listed(name)
+        if levels and not any(isinstance(level, str | bool) for level in levels):
+            # whole numbers, which other members may read as such
+            values, levels = np.array(levels)[values], ()
+        column = self.missing()[name][0]
+        table = with_column(self.table.take(rows), column, values, levels)
+        # levels that were not seen at fit have been warned of
+        with deduplicate_warnings(BayesgenWarning):
+            return self.members.encode(table, lambda: None)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class FittedStack(Fitted):
     """Fitted members; state: of the first one."""
 
-    members: Mapping[str, Classifier]
+    members: Members
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
@@ -46,13 +211,40 @@ class FittedStack(Fitted):
 
         Weights and powers stay.
         """
-        mixture, found, log_proba = cast(Mixture, self.posterior.components), {}, []
+        mixture = cast(Mixture, self.posterior.components)
+        scores = {}
         for name, rows in mixture.by_member(encoded).items():
-            member, posterior = self.members[name], mixture.members[name]
-            left_out = LabelledRows(rows, y, weight, weight)
-            fitted = Fitted(member.state_, posterior, member.class_prior)
-            found[name] = fitted.leave_one_out(left_out)
-            log_proba.append(posterior.log_proba(found[name]))
-        able = mixture.able(encoded, len(y))
-        scores = mixture.scores_from(found, np.stack(log_proba), able)
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
+            member = self.members.by_name[name]
+            fitted = Fitted(member.state, mixture.members[name], member.classifier.class_prior)
+            scores[name] = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
+        stacked = mixture.scores_from(scores, mixture.able(encoded, len(y)))
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
+
+
+def left_out_rows(
+    posterior: Posterior, judgements: Mapping[str, HeldOut], codes: Labels, weight: Weights
+) -> LeftOutRows:
+    """Return predictions of the rows that judge members, each from the others.
+
+    They are under even class probabilities; weights, powers and the pool are those learned from all
+    rows.
+
+    Args:
+        posterior: of the stack.
+        judgements: what each member predicts of the rows.
+        codes: classes of the rows.
+        weight: of the rows.
+    """
+    mixture = cast(Mixture, posterior.components)
+    scores = {name: _even(judgement.scores) for name, judgement in judgements.items()}
+    able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
+    stacked = mixture.scores_from(scores, able)
+    return LeftOutRows(normalized(posterior.log_proba(stacked)), codes, weight)
+
+
+def _even(scores: Scores) -> Scores:
+    """Return scores under even class probabilities."""
+    shape = scores.joint.shape
+    even = np.full(shape, -np.log(shape[1]))
+    joint = likelihood_of(scores.joint, np.broadcast_to(scores.log_classes, shape)) + even
+    return dataclasses.replace(scores, joint=joint, log_classes=even)

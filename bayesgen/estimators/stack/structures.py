@@ -2,16 +2,13 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sklearn.base import clone
-
-from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import BayesgenWarning, Cure
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
-from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Exact, Expected, method_of
 from bayesgen.likelihoods import (
     Categorical,
     JointCategorical,
@@ -20,7 +17,7 @@ from bayesgen.likelihoods import (
     MultivariateNormal,
     Normal,
 )
-from bayesgen.table import Table
+from bayesgen.table import Name, Table, TableColumn
 
 WIDEST = 100
 """Columns above which structures whose cost grows with their cube are left out."""
@@ -47,16 +44,44 @@ CENTERS, COLUMN_CENTERS = 1000, 128
 then costs no more than that of a forest."""
 
 
-def automatic(
-    table: Table,
-    *,
-    class_prior: ClassPriorSpec,
-    missing: str,
-    unseen: str,
-    unlabelled: Unlabelled,
-    random_state: object,
-) -> dict[str, Classifier]:
-    """Return the members that suit a table, by name, in one word each.
+@dataclasses.dataclass(frozen=True)
+class Structure:
+    """An automatic member: the likelihoods of its columns, and how these are read.
+
+    blocks: the likelihood of each block of columns; other columns are not read. power_transform:
+    whether numbers are transformed. bins: into how many levels likelihoods of levels cut numbers.
+    indicators: whether all columns have one shared normal in place of blocks, levels as indicators.
+    """
+
+    blocks: Mapping[tuple[Name, ...], Likelihood]
+    power_transform: bool = False
+    bins: str | None = None
+    indicators: bool = False
+
+    @property
+    def joint(self) -> bool:
+        """Whether numbers depend on each other given the class, so that missing ones are costly."""
+        parts = self.blocks.items()
+        return self.indicators or any(
+            part.kind == "numbers" and part.joint and len(names) > 1 for names, part in parts
+        )
+
+    def classifier(self, **options: Any) -> Classifier:
+        """Return the classifier to fit; options: its other arguments."""
+        if self.indicators:
+            options |= {"covariance_rows": "learn", "levels": "indicators"}
+            return LDA(power_transform=self.power_transform, **options)
+        return GenerativeClassifier(
+            self.blocks,
+            remainder="drop",
+            power_transform=self.power_transform,
+            bins=self.bins,
+            **options,
+        )
+
+
+def automatic(table: Table) -> dict[str, Structure]:
+    """Return the structures that suit a table, by name, in one word each.
 
     Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one, with
     normals (power-transformed), with kernels, and with bins of numeric columns: steps, for values
@@ -67,61 +92,82 @@ def automatic(
     over their indicators.
     """
     # by name, so that no sum depends on the order of the columns; those of an array have none
-    columns_of = table.columns
+    columns = list(table.columns)
     if table.container != "numpy":
-        columns_of = sorted(table.columns, key=lambda column: str(column.name))
-    observed = [column for column in columns_of if not column.is_missing]
+        columns.sort(key=lambda column: str(column.name))
+    observed = [column for column in columns if not column.is_missing]
     numbers = tuple(c.name for c in observed if c.kind == "number")
     levels = tuple(c.name for c in observed if c.kind == "level")
+    never = [column for column in table.columns if column.is_missing]
+    members = {"naive": Structure(_each(observed) | _each(never), power_transform=bool(numbers))}
+    beside: dict = {levels: Categorical(rows="learn")} if levels else {}
     incomplete = any(c.kind == "number" and c.missing.any() for c in observed)
-    options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
-    options |= {"inference": "expected", "missing": missing, "unlabelled": unlabelled}
-    columns: dict = {(name,): Normal() for name in numbers}
-    columns |= {(name,): Categorical(rows="learn") for name in levels}
-    never: dict = {
-        (c.name,): Normal() for c in table.columns if c.kind == "number" and c.is_missing
-    }
-    never |= {
-        (c.name,): Categorical(rows="learn")
-        for c in table.columns
-        if c.kind == "level" and c.is_missing
-    }
-    drop: dict = options | {"remainder": "drop"}
-    members: dict[str, Classifier] = {
-        "naive": GenerativeClassifier(columns | never, power_transform=bool(numbers), **options)
-    }
-    beside = {levels: Categorical(rows="learn")} if levels else {}
-    for name, structure in _of_numbers(len(numbers), missing=incomplete).items():
-        blocks = {numbers: structure.likelihood, **beside}
-        transform = structure.power_transform
-        members[name] = GenerativeClassifier(blocks, power_transform=transform, **drop)
+    members |= _of_numbers(numbers, beside, incomplete=incomplete)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
-        members["naive_kernels"] = GenerativeClassifier(kernels | beside, **drop)
+        members["naive_kernels"] = Structure(kernels | beside)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
-        members["bins"] = GenerativeClassifier(bins | beside, bins="auto", **drop)
+        members["bins"] = Structure(bins | beside, bins="auto")
     cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
-        joint: dict = {numbers: Normal()} if numbers else {}
-        joint[levels] = JointCategorical()
-        whole = GenerativeClassifier(joint, power_transform=bool(numbers), **drop)
-        members["joint"] = whole
+        independent: dict = {numbers: Normal()} if numbers else {}
+        blocks = independent | {levels: JointCategorical()}
+        members["joint"] = Structure(blocks, power_transform=bool(numbers))
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
-        whole = LDA(covariance_rows="learn", levels="indicators", **options)
-        members["indicators"] = whole
+        members["indicators"] = Structure({}, indicators=True)
         if numbers:
-            transformed = clone(whole).set_params(power_transform=True)
-            members["indicators_power"] = transformed
+            members["indicators_power"] = Structure({}, power_transform=True, indicators=True)
     return members
+
+
+def _each(columns: Sequence[TableColumn]) -> dict[tuple[Name, ...], Likelihood]:
+    """Return a likelihood for each column, those of numbers first."""
+    numbers = {(c.name,): Normal() for c in columns if c.kind == "number"}
+    return numbers | {(c.name,): Categorical(rows="learn") for c in columns if c.kind == "level"}
+
+
+def _of_numbers(
+    numbers: tuple[Name, ...], beside: dict[tuple[Name, ...], Likelihood], *, incomplete: bool
+) -> dict[str, Structure]:
+    """Return the structures of dependent numeric columns, by name.
+
+    Args:
+        numbers: the columns.
+        beside: blocks of levels.
+        incomplete: whether a number is missing.
+    """
+    if not 1 < len(numbers) <= WIDEST:
+        return {}
+    linear, weak = (
+        MultivariateNormal("shared", mean_rows=mean_rows, covariance_rows=covariance_rows)
+        for mean_rows, covariance_rows in (LINEAR_ROWS, WEAK_ROWS)
+    )
+    near = MultivariateNormal(covariance_rows=QUADRATIC_ROWS, correlation=0.99)
+    pooled = MultivariateNormal(covariance_rows=POOLED_ROWS, correlation=0.99)
+    structures = {
+        "linear": Structure({numbers: linear} | beside),
+        "linear_power": Structure({numbers: linear} | beside, power_transform=True),
+        "linear_weak": Structure({numbers: weak} | beside, power_transform=True),
+        "quadratic": Structure({numbers: near} | beside),
+        "quadratic_pooled": Structure({numbers: pooled} | beside),
+    }
+    if incomplete:
+        diagonal = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
+        structures["quadratic_power"] = Structure(
+            {numbers: diagonal} | beside, power_transform=True
+        )
+    kernels = KernelDiscriminant(centers=CENTERS)
+    return structures | {"kernels": Structure({numbers: kernels} | beside)}
 
 
 def too_wide(table: Table) -> dict[str, BayesgenWarning]:
     """Return the structures skipped because the table has more than WIDEST columns, and why."""
     kinds = [column.kind for column in table.columns]
-    found: dict[str, BayesgenWarning] = {}
+    skipped: dict[str, BayesgenWarning] = {}
     if (numbers := kinds.count("number")) > WIDEST:
-        names = list(_of_numbers(WIDEST))
-        found |= dict.fromkeys(
+        # of any columns
+        names = list(_of_numbers((0, 1), {}, incomplete=False))
+        skipped |= dict.fromkeys(
             names,
             BayesgenWarning(
                 "the table has {columns:,} numeric columns, and the cost of {names:listed 20} "
@@ -137,7 +183,7 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
         )
     if "level" in kinds and (width := _width(table)) > WIDEST:
         name = "indicators"
-        found[name] = BayesgenWarning(
+        skipped[name] = BayesgenWarning(
             "with levels as indicators the table has {columns:,} columns, and the cost of "
             "{names:listed 20} grows with their cube: above {widest:,} it is left out of the "
             "stack.",
@@ -149,57 +195,9 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
             names=[name],
             widest=WIDEST,
         )
-    return found
-
-
-def reads_unlabelled(member: Classifier, table: Table) -> bool:
-    """Return whether a member of a stack can be fitted to rows without a label.
-
-    Others are fitted to the labeled rows alone: those that keep rows, or that no closed form fits.
-
-    Args:
-        member: its arguments.
-        table: of the columns that its blocks read.
-    """
-    if member.unlabelled is None or getattr(member, "story", None) is not None:
-        return False
-    method = "exact" if member.inference == "auto" else member.inference
-    if member.unlabelled == "learn" and not isinstance(method_of(method), Exact | Expected):
-        return False
-    return all(p.conjugate and not p.keeps_rows for p, _ in member._blocks(table).values())
+    return skipped
 
 
 def _width(table: Table) -> int:
     """Return the number of numeric columns and indicators of levels."""
     return sum(1 if c.kind == "number" else max(len(c.levels) - 1, 0) for c in table.columns)
-
-
-@dataclasses.dataclass(frozen=True)
-class Structure:
-    """A model of dependent numeric columns. power_transform: whether these are transformed."""
-
-    likelihood: Likelihood
-    power_transform: bool = False
-
-
-def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Structure]:
-    """Return the structures of n dependent numeric columns, by name."""
-    if not 1 < n <= WIDEST:
-        return {}
-    linear, weak = (
-        MultivariateNormal("shared", mean_rows=mean_rows, covariance_rows=covariance_rows)
-        for mean_rows, covariance_rows in (LINEAR_ROWS, WEAK_ROWS)
-    )
-    near = MultivariateNormal(covariance_rows=QUADRATIC_ROWS, correlation=0.99)
-    pooled = MultivariateNormal(covariance_rows=POOLED_ROWS, correlation=0.99)
-    found = {
-        "linear": Structure(linear),
-        "linear_power": Structure(linear, power_transform=True),
-        "linear_weak": Structure(weak, power_transform=True),
-        "quadratic": Structure(near),
-        "quadratic_pooled": Structure(pooled),
-    }
-    if missing:
-        diagonal = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
-        found["quadratic_power"] = Structure(diagonal, power_transform=True)
-    return found | {"kernels": Structure(KernelDiscriminant(centers=CENTERS))}

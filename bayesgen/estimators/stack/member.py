@@ -1,0 +1,264 @@
+"""A member of a stack: how it is fitted to the rows of the stack, and judged by rows left out."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from sklearn.base import clone
+
+from bayesgen import predict
+from bayesgen.errors import UnsupportedOperation
+from bayesgen.estimators import description
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.judged_rows import JudgedRows
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TableEncoder, TrainingRows, together
+from bayesgen.inference import (
+    Exact,
+    Expected,
+    Posterior,
+    class_probabilities,
+    method_of,
+)
+from bayesgen.inference.scores import Scores, likelihood_of
+from bayesgen.schema import Column
+from bayesgen.table import Name, Table
+from bayesgen.typing import Joint, Labels, Traceable
+
+FOLDS = 10
+"""Folds of rows by which members without a closed form are judged."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Predictions of a member for rows that it was not fitted to.
+
+    scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
+    whose missing values the member integrates over.
+    """
+
+    scores: Scores
+    log_proba: Joint
+    able: Bool[np.ndarray, " row"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Member:
+    """A classifier of a stack, which reads the rows that the stack has read."""
+
+    classifier: Classifier
+
+    # -- the fit -----------------------------------------------------------------------------------
+
+    def fit(
+        self, rows: TrainingRows, classes: np.ndarray, columns: Mapping[str, object]
+    ) -> TrainingRows:
+        """Fit to rows of a stack; return them as the member reads them.
+
+        Members that keep rows, or that no closed form fits, are fitted to the labeled rows alone.
+
+        Args:
+            rows: of the stack.
+            classes: sorted, with those of the rows among them.
+            columns: the attributes that state the number and the names of the columns.
+        """
+        read = self.read(rows, reset=True)
+        if not self._reads_unlabelled(read.table):
+            read = read.labelled
+        self.classifier._fit_rows(read, classes)
+        vars(self.classifier).update(columns)
+        return read
+
+    def read(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
+        """Return rows of the stack with the columns that the blocks of the member read.
+
+        reset: whether these are the first rows of a fit.
+        """
+        return self.classifier._own_rows(rows, reset=reset)
+
+    def _reads_unlabelled(self, table: Table) -> bool:
+        """Return whether it can be fitted to rows without a label; table: as it reads them."""
+        classifier = self.classifier
+        if classifier.unlabelled is None or self.is_program:
+            return False
+        method = "exact" if classifier.inference == "auto" else classifier.inference
+        if classifier.unlabelled == "learn" and not isinstance(method_of(method), Exact | Expected):
+            return False
+        blocks = description.blocks(classifier, table).values()
+        return all(part.conjugate and not part.keeps_rows for part, _ in blocks)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program of the user's own, which reads a row as a whole."""
+        return getattr(self.classifier, "story", None) is not None
+
+    @property
+    def takes_all_rows(self) -> bool:
+        """Whether the fitted member is its statistics: a closed form, without rows kept."""
+        learned = {*self.classifier._learned_from(())} - {"power_transform", "bins"}
+        keeps = any(part.keeps_rows for part in self.state.likelihoods.values())
+        return self.classifier.inference_ in ("exact", "expected") and not learned and not keeps
+
+    def infer(self, state: TrainingState) -> None:
+        """Replace the state by one of more rows or levels, and run inference again."""
+        rows = () if self.takes_all_rows else self.classifier._training
+        self.classifier._finish_fit(state, self.classifier._seed, rows)
+
+    # -- what was fitted ---------------------------------------------------------------------------
+
+    @property
+    def state(self) -> TrainingState:
+        """The columns and the statistics."""
+        return self.classifier.state_
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of a member that was fitted to at least two classes."""
+        return cast(Posterior, self.classifier._posterior)
+
+    @property
+    def derived(self) -> dict[Name, Column]:
+        """The source column of each derived column."""
+        return description.derived_columns(self.classifier)
+
+    @property
+    def used_columns(self) -> set[Name]:
+        """The columns of the table that some block reads."""
+        derived, used = self.derived, self.state.schema.used()
+        return {derived[name].name if name in derived else name for name in used}
+
+    @property
+    def density_columns(self) -> frozenset:
+        """The columns, with kinds, that its density is over; none if they are derived."""
+        if self.derived:
+            return frozenset()
+        blocks, places = self.state.schema.blocks, self.state.column_positions().items()
+        columns = [(name, blocks[block][j].kind) for name, (block, j) in places]
+        pattern = [
+            (column.name, column.kind) for column, _ in self.state.pattern_positions().values()
+        ]
+        return frozenset(columns + pattern)
+
+    @property
+    def imputes(self) -> bool:
+        """Whether it reads columns directly and can impute the cells of each."""
+        if self.derived or not self.state.column_positions():
+            return False
+        try:
+            for block in self.posterior.families:
+                self.posterior.components.require_imputable(block)
+        except UnsupportedOperation:
+            return False
+        return True
+
+    def encode(
+        self, table: Table, raw: Callable[[], object], encoder: TableEncoder
+    ) -> dict[str, Traceable]:
+        """Return the rows of a table by block.
+
+        Args:
+            table: as the stack reads it.
+            raw: the same rows as they were passed, for programs of the user's own.
+            encoder: of the table, shared with the other members.
+        """
+        read = self.classifier._own_table(table, raw, reset=False)
+        encoder = encoder if read is table else TableEncoder(read)
+        return encoder.encode(
+            self.state.schema, self.classifier.unseen, type(self.classifier).__name__
+        )
+
+    def sample(
+        self, n: int, rng: np.random.RandomState, *, gaps: bool, y: object
+    ) -> tuple[object, np.ndarray]:
+        """Return n simulated rows and their labels; see `StackedClassifier.sample`.
+
+        gaps: whether cells are missing as the fitted pattern has it. y: class of all rows, or None.
+        """
+        return self.classifier._sampled(n, rng, gaps=gaps, own=y)
+
+    # -- predictions of rows left out --------------------------------------------------------------
+
+    def held_out(
+        self, rows: TrainingRows, read: TrainingRows, classes: np.ndarray, judged: JudgedRows
+    ) -> HeldOut:
+        """Return what the member predicts of rows when it is fitted without them.
+
+        Uses exact leave-one-out where there is a closed form; otherwise each of ten folds is
+        predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
+
+        Args:
+            rows: of the fit.
+            read: the same, as the member reads them.
+            classes: of the result; a class absent from a fold's training rows has probability 0.
+            judged: the rows to predict.
+        """
+        clf, posterior = self.classifier, self.posterior
+        labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
+        able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
+        if clf.inference_ in ("exact", "expected"):
+            scores = self.state.leave_one_out(clf.class_prior, labelled, posterior.reader)
+            return HeldOut(scores, posterior.log_proba(scores), able)
+        codes, log_classes = labelled.y, posterior.log_classes()
+        joint = posterior.log_joint(labelled.encoded, len(codes))
+        proba = class_probabilities(joint, log_classes)
+        folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint)
+        again = rows.labelled if read.unlabelled is None else rows
+        log_proba = self._by_folds(again, classes, folds)[judged.rows]
+        parts = likelihood_of(log_proba, log_classes)[:, None]
+        return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
+
+    def _by_folds(
+        self, rows: TrainingRows, classes: np.ndarray, folds: Int[np.ndarray, " row"]
+    ) -> Joint:
+        """Return log P(y = k given x_i and the rows of the other folds), shape (row, class)."""
+        labelled, unlabelled = (np.flatnonzero(a) for a in (rows.codes >= 0, rows.codes < 0))
+        out = np.full((len(labelled), len(classes)), -np.inf)
+        for number in np.unique(folds).tolist():
+            fold, others = np.flatnonzero(folds == number), np.flatnonzero(folds != number)
+            again = Member(clone(self.classifier))
+            trained = rows.only(np.union1d(labelled[others], unlabelled))
+            again.fit(trained, trained.classes, {})
+            tested = again.read(rows.only(labelled[fold]), reset=False)
+            encoded = tested.encode(again.state.schema, again.classifier.unseen)
+            joint, log_classes = predict.joint_and_prior(again.posterior, encoded, len(fold))
+            proba = class_probabilities(joint, log_classes)
+            place = np.searchsorted(classes, again.classifier.classes_)
+            with np.errstate(divide="ignore"):
+                out[np.ix_(fold, place)] = np.log(proba)
+        return out
+
+    def weigh_pattern(self, judgement: HeldOut, read: TrainingRows, judged: JudgedRows) -> HeldOut:
+        """Learn a power of the missing pattern, in place; return the predictions under it.
+
+        Args:
+            judgement: what the member predicts of the judged rows.
+            read: the rows of the fit, as the member reads them.
+            judged: the rows that the power is learned from.
+        """
+        codes = together((read,), self.classifier.classes_)[0][judged.rows]
+        scores = judgement.scores
+        weighed = self.state.with_pattern_power(self.posterior, scores, codes, judged.weight)
+        if weighed is self.posterior:
+            return judgement
+        self.classifier._posterior = weighed
+        return dataclasses.replace(judgement, log_proba=weighed.log_proba(scores))
+
+
+def folds_of(
+    codes: Labels, proba: Float[np.ndarray, " row"], joint: Joint
+) -> Int[np.ndarray, " row"]:
+    """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
+
+    It depends neither on the order of rows nor on units.
+
+    Args:
+        codes: class codes.
+        proba: P(y_i given x_i and all rows).
+        joint: log p(x_i, y = k given all rows), by which ties are broken.
+    """
+    folds = np.empty(len(codes), dtype=int)
+    order = np.lexsort([*np.round([*joint.T, proba], 9), codes])
+    folds[order] = np.arange(len(codes)) % FOLDS
+    return folds
