@@ -260,16 +260,18 @@ def _higher(point: Point, direction: Flat, rise: float) -> Point | None:
 # -- gradients alone -------------------------------------------------------------------------------
 
 
-def lbfgs(f: Callable[[Flat], tuple[float, Flat]], start: Flat) -> Flat:
+def lbfgs(f: Callable[[Flat], tuple[float, Flat]], start: Flat, reach: float = np.inf) -> Flat:
     """Minimize a function from a start by SciPy's L-BFGS-B; return the lowest point found.
 
-    The start is returned if its density is not finite.
+    No coordinate moves further than reach; the start is returned if its density is not finite.
 
-    Source: Byrd, Lu, Nocedal and Zhu (1995), SIAM Journal on Scientific Computing 16, 1190-1208.
+    Source: Byrd, Lu, Nocedal and Zhu (1995), A limited memory algorithm for bound constrained
+    optimization, SIAM Journal on Scientific Computing 16, 1190-1208.
 
     Args:
         f: u -> minus the log density and its gradient, in coordinates of about unit scale.
         start: near the minimum.
+        reach: how far each coordinate may move.
     """
     from scipy.optimize import minimize
 
@@ -285,7 +287,8 @@ def lbfgs(f: Callable[[Flat], tuple[float, Flat]], start: Flat) -> Flat:
 
     # it ends where rounding does
     options = {"maxiter": MAX_STEPS, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
-    return minimize(bounded, start, jac=True, method="L-BFGS-B", options=options).x
+    bounds = [(at - reach, at + reach) for at in start] if np.isfinite(reach) else None
+    return minimize(bounded, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
 
 
 # -- proportions of a mixture ----------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Laplace approximation of a log density: its mode, and scales from the curvature there.
 
-The mode is found by a quasi-Newton method, with gradients by JAX: each gradient of a user's program
-costs a pass over all rows. Models of the library and programs of users are optimized alike.
+The mode is found by a quasi-Newton method alone, with gradients by JAX. Each gradient of a user's
+program costs a pass over all rows, too much for the thousands of steps that Adam takes on
+statistics.
 """
 
 import dataclasses
@@ -48,16 +49,13 @@ class LaplaceFit:
     evaluations: int
 
 
-def fit_laplace(
-    density: LogDensity, tree: Mapping, objective: tuple[str, ...], start: Coordinates | None = None
-) -> LaplaceFit:
-    """Return the mode of the sum of the named terms, and the widths there.
+def fit_laplace(density: LogDensity, tree: Mapping, objective: tuple[str, ...]) -> LaplaceFit:
+    """Return the mode of the sum of the named terms, searched from the center of the tree.
 
     Args:
-        density: over coordinates of about unit scale.
-        tree: its numbers.
+        density: over coordinates u with unconstrained value = center + width u.
+        tree: its numbers, "centre" and "width" by site among them.
         objective: names of the terms.
-        start: coordinates from which the search sets out; by default those of the center.
     """
     import jax
     import jax.numpy as jnp
@@ -67,14 +65,15 @@ def fit_laplace(
     calls = itertools.count()
     with jax.enable_x64(True):
         tree = jax.tree.map(jnp.asarray, dict(tree))
-        first, unravel = ravel_pytree(density.centre(tree) if start is None else start)
+        centre, unravel = ravel_pytree(tree.pop("centre"))
+        width = ravel_pytree(tree.pop("width"))[0]
 
         def neg_log_density(u: Flat, centre: Flat, width: Flat) -> tuple[float, Flat]:
             next(calls)
             (value, _), slope = compiled(u, centre, width, tree)
             return -float(value), -np.asarray(slope)
 
-        centre, width, gradient = _fit(neg_log_density, np.asarray(first))
+        centre, width, gradient = _fit(neg_log_density, np.asarray(centre), np.asarray(width))
         (_, values), _ = compiled(np.zeros_like(centre), centre, width, tree)
         found = jax.device_get((unravel(jnp.asarray(centre)), unravel(jnp.asarray(width)), values))
     return LaplaceFit(*found, gradient, next(calls))
@@ -85,19 +84,22 @@ def _compiled(density: LogDensity, objective: tuple[str, ...]) -> Callable:
     import jax
     from jax.flatten_util import ravel_pytree
 
-    def value(u: Traceable, centre: Traceable, width: Traceable, tree: dict) -> tuple:
-        point = ravel_pytree(density.centre(tree))[1](centre + width * u)
-        return total(density.terms(tree, point), objective), density.values(tree, point)
+    with jax.enable_x64(True):
+        unravel = ravel_pytree(density.centre({}))[1]
+
+    def value(u: Traceable, centre: Traceable, width: Traceable, rest: Mapping) -> tuple:
+        tree = {**rest, "centre": unravel(centre), "width": unravel(width)}
+        return total(density.terms(tree, unravel(u)), objective), density.values(tree, unravel(u))
 
     return jax.jit(jax.value_and_grad(value, has_aux=True))
 
 
-def _fit(f: NegLogDensity, first: Flat) -> tuple[Flat, Flat, float]:
+def _fit(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, Flat, float]:
     """Return the mode, the widths there, and the gradient in units of them."""
-    width = np.ones_like(first)
-    centre, gradient = _possible(f, first, width), np.inf
-    if centre is None:
-        return first, width, np.inf
+    start = _possible(f, centre, width)
+    if start is None:
+        return centre, width, np.inf
+    centre, gradient = start, np.inf
     for _ in range(ROUNDS):
         step = lbfgs(lambda u, c=centre, w=width: f(u, c, w), np.zeros_like(centre))
         centre = centre + width * step

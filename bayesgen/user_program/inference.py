@@ -55,9 +55,8 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
     facts = validate(program, rows.x, rows.y)
     density, tree = ProgramLogDensity(program, facts.shapes), _tree(facts, rows)
     began = time.perf_counter()
-    fit = fit_laplace(
-        density, tree, NUTS_TERMS if isinstance(method, NUTS) else method.terms, facts.start
-    )
+    terms = NUTS_TERMS if isinstance(method, NUTS) else method.terms
+    fit = fit_laplace(density, tree, terms)
     if np.isinf(fit.gradient):
         raise _not_finite(program, fit, rows)
     tree |= {"centre": fit.centre, "width": fit.width}
@@ -104,7 +103,7 @@ def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
         "x": {name: array[filled] for name, array in rows.x.items()},
         "y": rows.y[filled],
         "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
-        "centre": {name: np.zeros(shape) for name, shape in facts.shapes},
+        "centre": facts.start,
         "width": {name: np.ones(shape) for name, shape in facts.shapes},
     }
 

@@ -123,10 +123,10 @@ def test_bias_correction_is_no_optimum():
 
 
 def test_compiled_once_for_one_structure():
-    from bayesgen.inference import laplace
+    from bayesgen.inference import point_estimates
 
-    laplace._compiled.cache_clear()
+    point_estimates._compiled.cache_clear()
     names = ["Normal"]
     for vague in (False, True):
         MAP(solver="svi").infer(blocks_of(False, names, vague), seed=0)
-    assert laplace._compiled.cache_info().misses == 1
+    assert point_estimates._compiled.cache_info().misses == 1
