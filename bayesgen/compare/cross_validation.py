@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, drawn, split, training_rows
+from bayesgen.compare.folds import Fold, all_training_rows, drawn, split, training_rows
 from bayesgen.compare.scores import DIFFERENCE, Scores, with_errors
 from bayesgen.errors import Cure, InvalidArgument, InvalidData
 from bayesgen.errors.arguments import out_of_range
@@ -155,9 +155,7 @@ def compare(
     if train_size is not None:
         size = training_rows("train_size", train_size, folds, codes)
         folds = drawn(folds, size, codes, np.random.SeedSequence(random_state).spawn(len(folds)))
-    if train_sizes is None or not isinstance(train_sizes, Iterable):
-        train_sizes = () if train_sizes is None else [train_sizes]
-    sizes = sorted({training_rows("train_sizes", size, folds, codes) for size in train_sizes})
+    sizes = [] if train_sizes is None else all_training_rows(train_sizes, folds, codes)
     # one seed for all sizes, also where none was given
     seed = int(np.random.default_rng(random_state).integers(2**63))
     seeds = np.random.SeedSequence(seed).spawn(len(folds))

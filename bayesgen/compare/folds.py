@@ -122,14 +122,34 @@ def training_rows(argument: str, size: object, folds: list[Fold], y: Labels) -> 
         InvalidArgument: a share outside (0, 1], or a number above the rows of a fold or below two
             rows for each class.
     """
-    fewest = FEWEST_ROWS * len(np.unique(y[y >= 0]))
-    most = min(len(fit) for fit, _ in folds)
+    fewest, most = _allowed(folds, y)
     share = isinstance(size, float | np.floating) and arguments.is_number(size)
     rows = round(size * most) if share else size
     if arguments.is_count(rows, fewest) and rows <= most:
         return int(rows)
+    raise _invalid_size(argument, size, folds, y)
+
+
+def all_training_rows(sizes: object, folds: list[Fold], y: Labels) -> list[int]:
+    """Return several numbers of rows to fit, in rising order.
+
+    Raises:
+        InvalidArgument: as `training_rows`, or a single number.
+    """
+    if not isinstance(sizes, Iterable):
+        raise _invalid_size("train_sizes", sizes, folds, y)
+    return sorted({training_rows("train_sizes", size, folds, y) for size in sizes})
+
+
+def _allowed(folds: list[Fold], y: Labels) -> tuple[int, int]:
+    """Return the smallest and the largest number of rows to fit."""
+    return FEWEST_ROWS * len(np.unique(y[y >= 0])), min(len(fit) for fit, _ in folds)
+
+
+def _invalid_size(argument: str, size: object, folds: list[Fold], y: Labels) -> InvalidArgument:
+    fewest, most = _allowed(folds, y)
     value = f"({fewest}, {most})" if argument == "train_sizes" else str(most)
-    raise out_of_range(
+    return out_of_range(
         Words(argument, "--train-rows"),
         size,
         Words(f"{fewest} to {most} rows, or such a share of {most} rows", f"{fewest} to {most}"),
