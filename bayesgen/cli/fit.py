@@ -71,6 +71,10 @@ def _described(
         facts["unlabelled_weight"] = classifier.unlabelled_weight_
     lines = printing.lines_of_data(facts) | {"model": words}
     lines["fit"] = f"{facts['inference']}: {facts['verdict']}"
+    loss = classifier.report_.details.get("leave-one-out log loss")
+    if loss is not None:
+        facts["leave_one_out_log_loss"] = loss
+        lines["left out"] = f"log loss {loss:.3f} of rows, each predicted from the others"
     if isinstance(classifier, StackedClassifier):
         share = classifier.pool_share_
         facts["members"] = classifier.members_table().reset_index().to_dict("records")

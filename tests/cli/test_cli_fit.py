@@ -326,11 +326,15 @@ def test_fit_saves_the_stack_of_the_library(rows, fitted, capsys):
     assert [row["member"] for row in printed["members"]] == list(table.index)
     np.testing.assert_allclose([row["weight"] for row in printed["members"]], table["weight"])
     assert printed["pool_share"] == pytest.approx(expected.pool_share_)
+    loss = expected.report_.details["leave-one-out log loss"]
+    assert printed["leave_one_out_log_loss"] == pytest.approx(loss)
     assert run("fit", rows, "--target", "survived", "--columns", "age", "--out", out) == 0
     text = capsys.readouterr().out
     assert re.search(r"^ +log loss +evidence +linear +log-lin\.$", text, re.MULTILINE)
     share = bg.load(out).pool_share_
     assert f"{1 - share:.0%} linear, {share:.0%} log-linear" in text
+    loss = bg.load(out).report_.details["leave-one-out log loss"]
+    assert re.search(rf"^left out +log loss {loss:.3f} ", text, re.MULTILINE)
 
 
 def test_predict_answers_from_a_saved_stack(rows, fitted, capsys):
