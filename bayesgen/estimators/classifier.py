@@ -1,6 +1,7 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import copy
+import functools
 import inspect
 import os
 from collections.abc import Hashable, Iterable, Mapping
@@ -17,7 +18,6 @@ from bayesgen.decide import Loss
 from bayesgen.errors import deduplicate_warnings
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators import (
-    new_population,
     parameters,
     prior_model,
     stated_parameters,
@@ -27,6 +27,7 @@ from bayesgen.estimators import (
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
 from bayesgen.estimators.estimator import EncodedRows, Estimator
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
@@ -40,7 +41,7 @@ from bayesgen.inference import (
     log_odds,
 )
 from bayesgen.plots.style import Axes, Option, pyplot
-from bayesgen.prevalence import Prevalence, Request
+from bayesgen.prevalence import Prevalence, Request, require_prevalence
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
 
 T = TypeVar("T")
@@ -478,7 +479,7 @@ class Classifier(Estimator):
             {'setosa': 0.3, 'versicolor': 0.7, 'virginica': 0.0}
         """
         request = Request(prior, method, draws, sample_weight, random_state)
-        return new_population.prevalence(self, X_new, request)
+        return self._population_model().prevalence(X_new, request)
 
     @deduplicate_warnings()
     def check_label_shift(
@@ -518,7 +519,23 @@ class Classifier(Estimator):
             >>> clf.check_label_shift(moved).p_value.drop("(density)").idxmin()
             'sepal_width'
         """
-        return new_population.label_shift(self, X_new, prevalence, X, y, sample_weight)
+        model = self._population_model()
+        if X is None or y is None:
+            cure = "Pass check_label_shift(X_new, X=X, y=y)."
+            X, y, sample_weight = self._rows_of_fit("check_label_shift", cure)
+        if prevalence is None:
+            request = Request(1.0, "auto", 1000, None, random_state=0)
+            prevalence = model.prevalence(X_new, request, checked=False)
+        estimate = require_prevalence(prevalence)
+        rows = model.labeled(X, y, sample_weight)
+        shifted = self.with_class_prior(estimate.draws.mean(axis=0))
+        return shifted._population_model().label_shift(X_new, estimate, rows)
+
+    def _population_model(self) -> PopulationModel:
+        """Return the fitted classifier, as populations are compared by it."""
+        read = functools.partial(self._read, reset=False)
+        fitted = self._fitted()
+        return PopulationModel(fitted, read, self._encode_rows, self._rows_of_fit, self._left_out)
 
     # -- decisions ---------------------------------------------------------------------------------
 

@@ -1,13 +1,17 @@
 """Inference about a population of unlabeled rows: prevalence and label shift."""
 
 import contextlib
+import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from bayesgen import predict
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import validation
-from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.estimator import EncodedRows
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference import Posterior
@@ -18,71 +22,111 @@ from bayesgen.prevalence import (
     Prevalence,
     Request,
     estimated,
-    require_prevalence,
     table_of_shift,
 )
-from bayesgen.typing import DataFrame
+from bayesgen.table import Table
+from bayesgen.typing import DataFrame, Joint
+
+LabeledRows = tuple[object, np.ndarray, np.ndarray]
+"""X, class codes and weights of rows that have a label and a weight above 0."""
 
 
-def prevalence(
-    clf: Estimator, X_new: object, request: Request, *, checked: bool = True
-) -> Prevalence:
-    """Return the class frequencies of a population; see `Classifier.estimate_prevalence`.
+@dataclasses.dataclass(frozen=True, eq=False)
+class PopulationModel:
+    """A fitted classifier, as populations are compared by it.
 
-    checked: whether label shift is.
+    fitted: the model. read, encode: rows as it reads them. rows_of_fit: (what, cure) -> X, y and
+    weights as they were passed, or an error. left_out: predictions of the rows of the fit, each
+    from the others, where they were found by the fit.
     """
-    posterior, encoded, n_rows = clf._encode_rows(X_new)
-    weight = validation.weights_of(request.sample_weight, n_rows)
-    counts = clf._fitted().state.statistics.count
-    return estimated(
-        request,
-        posterior,
-        encoded,
-        weight,
-        clf.classes_,
-        counts,
-        lambda: left_out_rows(clf),
-        (lambda: populations(clf, X_new)) if checked else None,
-    )
 
+    fitted: Fitted
+    read: Callable[[object], Table]
+    encode: Callable[[object], EncodedRows]
+    rows_of_fit: Callable[..., tuple[object, object, object]]
+    left_out: LeftOutRows | None
 
-def populations(clf: Estimator, X_new: object) -> Populations:
-    """Return the labeled rows of the fit beside new rows.
+    @property
+    def classes(self) -> np.ndarray:
+        """The labels."""
+        return self.fitted.state.classes
 
-    Raises:
-        UnsupportedOperation: the classifier does not keep the rows.
-    """
-    X, codes, weights = _labeled_rows(clf, *clf._rows_of_fit("estimate_prevalence"))
-    return Populations(clf._read(X, reset=False), codes, weights, clf._read(X_new, reset=False))
+    def prevalence(self, X_new: object, request: Request, *, checked: bool = True) -> Prevalence:
+        """Return the class frequencies of a population; see `Classifier.estimate_prevalence`.
 
+        checked: whether label shift is.
+        """
+        posterior, encoded, n_rows = self.encode(X_new)
+        weight = validation.weights_of(request.sample_weight, n_rows)
+        return estimated(
+            request,
+            posterior,
+            encoded,
+            weight,
+            self.classes,
+            self.fitted.state.statistics.count,
+            self.left_out_rows,
+            (lambda: self.beside(X_new)) if checked else None,
+        )
 
-def _labeled_rows(
-    clf: Estimator, X: object, y: object, weight: object
-) -> tuple[object, np.ndarray, np.ndarray]:
-    """Return the rows that have a label and a weight above 0: X, class codes and weights."""
-    codes = validation.class_codes(y, clf.classes_)
-    weights = validation.weights_of(weight, len(codes))
-    labeled = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
-    if len(labeled) < len(codes):
-        X, codes, weights = _safe_indexing(X, labeled), codes[labeled], weights[labeled]
-    return X, codes, weights
+    def beside(self, X_new: object) -> Populations:
+        """Return the labeled rows of the fit beside new rows.
 
+        Raises:
+            UnsupportedOperation: the classifier does not keep the rows.
+        """
+        X, codes, weights = self.labeled(*self.rows_of_fit("estimate_prevalence"))
+        return Populations(self.read(X), codes, weights, self.read(X_new))
 
-def left_out_rows(clf: Estimator) -> LeftOutRows:
-    """Return predictions of the rows of the fit, each from the others.
+    def labeled(self, X: object, y: object, weight: object) -> LabeledRows:
+        """Return the rows that have a label and a weight above 0."""
+        codes = validation.class_codes(y, self.classes)
+        weights = validation.weights_of(weight, len(codes))
+        labeled = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
+        if len(labeled) < len(codes):
+            X, codes, weights = _safe_indexing(X, labeled), codes[labeled], weights[labeled]
+        return X, codes, weights
 
-    Raises:
-        UnsupportedOperation: the posterior is not in closed form; the classifier does not keep the
-            rows.
-    """
-    if clf._left_out is not None:
-        return clf._left_out
-    fitted = clf._fitted()
-    fitted.posterior.components.require_leave_one_out("method='left_out'", "Pass method='density'")
-    X, y, weight = clf._rows_of_fit("method='left_out'", "Pass method='density'.")
-    _, encoded, n_rows = clf._encode_rows(X)
-    codes = validation.class_codes(y, clf.classes_)
-    return fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
+    def left_out_rows(self) -> LeftOutRows:
+        """Return predictions of the rows of the fit, each from the others.
+
+        Raises:
+            UnsupportedOperation: the posterior is not in closed form; the classifier does not keep
+                the rows.
+        """
+        if self.left_out is not None:
+            return self.left_out
+        components, cure = self.fitted.posterior.components, "Pass method='density'"
+        components.require_leave_one_out("method='left_out'", cure)
+        X, y, weight = self.rows_of_fit("method='left_out'", f"{cure}.")
+        _, encoded, n_rows = self.encode(X)
+        codes = validation.class_codes(y, self.classes)
+        return self.fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
+
+    def label_shift(self, X_new: object, estimate: Prevalence, rows: LabeledRows) -> DataFrame:
+        """Return whether more than class frequencies differs; see `Classifier.check_label_shift`.
+
+        Args:
+            X_new: rows without labels.
+            estimate: their prevalence, which is the class prior of this model.
+            rows: labeled rows of the fit.
+
+        Raises:
+            InvalidData: these are not the rows of the fit.
+        """
+        X, codes, weights = rows
+        posterior, encoded, _ = self.encode(X)
+        joint = None
+        if _leaves_rows_out(posterior):
+            check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
+            with contextlib.suppress(UnsupportedOperation):  # too few draws to smooth weights
+                joint = self.fitted.left_out(encoded, codes, weights).joint
+        labeled = Labeled(self.read(X), codes, weights, joint, self.log_joint(X))
+        return table_of_shift(labeled, self.read(X_new), self.log_joint(X_new), estimate)
+
+    def log_joint(self, X: object) -> Joint:
+        """Return log p(x, y = k given data), shape (row, class)."""
+        return predict.log_joint(*self.encode(X), densities=True)
 
 
 def _leaves_rows_out(posterior: Posterior) -> bool:
@@ -92,27 +136,3 @@ def _leaves_rows_out(posterior: Posterior) -> bool:
     except UnsupportedOperation:
         return False
     return True
-
-
-def label_shift(
-    clf: Estimator, X_new: object, found: object, X: object, y: object, weight: object
-) -> DataFrame:
-    """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
-    if X is None or y is None:
-        cure = "Pass check_label_shift(X_new, X=X, y=y)."
-        X, y, weight = clf._rows_of_fit("check_label_shift", cure)
-    if found is None:
-        request = Request(1.0, "auto", 1000, None, random_state=0)
-        found = prevalence(clf, X_new, request, checked=False)
-    estimate = require_prevalence(found)
-    other = clf.with_class_prior(estimate.draws.mean(axis=0))
-    X, codes, weights = _labeled_rows(clf, X, y, weight)
-    posterior, encoded, _ = other._encode_rows(X)
-    joint = None
-    if _leaves_rows_out(posterior):
-        check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
-        with contextlib.suppress(UnsupportedOperation):  # too few draws to smooth weights
-            joint = other._fitted().left_out(encoded, codes, weights).joint
-    fitted, new = other.predict_joint_log_proba(X), other.predict_joint_log_proba(X_new)
-    labeled = Labeled(other._read(X, reset=False), codes, weights, joint, fitted)
-    return table_of_shift(labeled, other._read(X_new, reset=False), new, estimate)

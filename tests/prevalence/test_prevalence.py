@@ -18,7 +18,6 @@ from bayesgen.errors import (
     InvalidFile,
     UnsupportedOperation,
 )
-from bayesgen.estimators.new_population import left_out_rows
 from bayesgen.inference import ClosedForm, Mixture, Tempered
 from bayesgen.inference.draws import as_draws
 from bayesgen.inference.scores import normalized
@@ -331,7 +330,11 @@ def test_samplers_give_the_prevalence_of_the_closed_form(population):
 # -- the left-out method ---------------------------------------------------------------------------
 
 
-def law_left_out(rows_of=lambda clf: left_out_rows(clf)):
+def left_out_rows(clf):
+    return clf._population_model().left_out_rows()
+
+
+def law_left_out(rows_of=left_out_rows):
     """Predictions of labeled rows are those of refits without them, under even probabilities."""
     X, y = normal_pair(12)
     found = rows_of(naive(class_prior="uniform").fit(X, y))

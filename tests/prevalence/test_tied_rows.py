@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.estimators.new_population import left_out_rows
 from bayesgen.prevalence import label_shift, left_out, replicates
 from bayesgen.prevalence.score_edges import are_tied, edges_between
 
@@ -111,7 +110,7 @@ def test_rows_tied_among_the_labeled_ones_keep_the_cells_of_new_ones():
     """Cells of log-odds: no class of a tied group lies on the other side of an edge."""
     clf, _ = populations(0, tied=True)
     X, y, _ = clf._rows_of_fit("this test")
-    labeled = left_out_rows(clf)
+    labeled = clf._population_model().left_out_rows()
     edges = left_out._edges(labeled)
     whole = clf.with_class_prior("uniform").predict_log_proba(X)
     same = left_out.cells(labeled.log_proba, edges) == left_out.cells(whole, edges)
