@@ -81,7 +81,9 @@ def main(path, how):
             clf.fit(X, y)
         print(json.dumps({"warnings": [warning.category.__name__ for warning in caught]}))
     except KeyboardInterrupt as stop:
-        print(json.dumps({"notes": stop.__notes__, "attributes": sorted(vars(clf))}))
+        # none where all draws had been taken
+        notes = getattr(stop, "__notes__", [])
+        print(json.dumps({"attributes": sorted(vars(clf))} | ({"notes": notes} if notes else {})))
         return
     np.savez(f"{path}.npz", **draws(clf))
 

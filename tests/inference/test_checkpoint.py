@@ -287,7 +287,7 @@ def test_a_refused_fit_leaves_the_estimator_as_it_was():
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_the_signal_itself(apart, tmp_path):
-    done = apart(tmp_path / "run.bgm", "int:0.1")
+    done = apart(tmp_path / "run.bgm", "int:0.02")
     assert done.returncode == 0, done.stderr
     if "notes" not in done.stdout:  # a fast machine had all draws before
         pytest.skip("the fit was over before the signal came")
