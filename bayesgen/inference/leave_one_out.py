@@ -9,7 +9,7 @@ of block has its own way:
 * kernels, whose statistics are rows, take the terms of a row out of their sums
   (`LeaveOneOut`);
 * where missing cells rule out the closed form, rows are dealt to folds, and the expected cells of
-  the other rows are found without the fold (`Block._by_folds`).
+  the other rows are found without the fold (`Block.by_folds`).
 
 Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instead.
 """
@@ -40,7 +40,7 @@ from bayesgen.likelihoods.protocols import (
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block as Rows
-from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
+from bayesgen.typing import Encoded, Joint, Kept, Labels, Params, Weights
 
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
@@ -164,18 +164,18 @@ class Block:
             return self.one_by_one(judged)
         else:
             if getattr(self.statistics, "has_missing", False):
-                block = self._zero_filled()
-                informative = block._informative(block.statistics)
-                incomplete = missing_cells(block._informative(block.full), informative)
+                block = self.zero_filled()
+                informative = block.informative(block.statistics)
+                incomplete = missing_cells(block.informative(block.full), informative)
                 if incomplete is not None:
-                    return block._by_folds(incomplete, judged)
+                    return block.by_folds(incomplete, judged)
             out = np.full((len(judged), self.n_classes), np.nan)
             usual = np.flatnonzero(~np.isin(judged, block.indispensable))
             for places in _batches(block.statistics, usual):
-                out[places] = block._subtracted(judged[places])
+                out[places] = block.subtracted(judged[places])
         refit = np.isnan(out).any(axis=1) | np.isin(judged, block.indispensable)
         for place in np.flatnonzero(refit).tolist():
-            out[place] = block._refitted(judged[place])
+            out[place] = block.refitted(judged[place])
         return out
 
     @functools.cached_property
@@ -191,13 +191,13 @@ class Block:
             return np.empty(0, dtype=int)
         return indispensable(self.x, self.rows.y, self.rows.weight, self.rows.away)
 
-    def _informative(self, whole: Any) -> Any:
+    def informative(self, whole: Any) -> Any:
         """Return statistics or a likelihood without positions that cannot tell classes apart."""
         if not self.constant.any():
             return whole
         return whole.take(self.full.subset_axis, np.flatnonzero(~self.constant))
 
-    def _read(self, x: Rows) -> Rows:
+    def _read(self, x: Rows) -> Kept:
         """Return rows without the positions that cannot tell classes apart."""
         if not self.constant.any():
             return x
@@ -217,7 +217,7 @@ class Block:
     def _n_levels(self) -> tuple[int, ...]:
         return getattr(self.statistics, "n_levels", ())
 
-    def _subtracted(self, where: Positions) -> Joint:
+    def subtracted(self, where: Positions) -> Joint:
         """Return the scores of some rows of a `Vectorised` family, all at once.
 
         NaN: without the row another column is constant, which its guess needs.
@@ -233,9 +233,9 @@ class Block:
         if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
             if alike.any():
-                out[alike] = self._subtracted(where[alike])
+                out[alike] = self.subtracted(where[alike])
             return out
-        prior, others = self._informative(prior), self._informative(others)
+        prior, others = self.informative(prior), self.informative(others)
         return required(prior, Vectorised).log_predictive_updated(others, self._read(x))
 
     def one_by_one(self, where: Positions) -> Joint:
@@ -247,14 +247,14 @@ class Block:
             cells = i if issparse(x) else x.tobytes()
             key = cells, int(rows.y[i]), float(rows.weight[i]), float(away[0])
             if key not in known and incomplete:
-                known[key] = self._refitted(i)
+                known[key] = self.refitted(i)
             elif key not in known:
                 others = self.statistics - self._statistics_of(np.array([i]), away)
                 known[key] = scored(self.likelihood, others, x, self.n_classes)
             out[place] = known[key]
         return out
 
-    def _refitted(self, i: int) -> np.ndarray:
+    def refitted(self, i: int) -> np.ndarray:
         """Return the scores of a row by a fit to the others, without subtraction."""
         weight = self.rows.weight.copy()
         weight[i] -= self.rows.away[i]
@@ -264,7 +264,7 @@ class Block:
 
     # -- incomplete rows ---------------------------------------------------------------------------
 
-    def _zero_filled(self) -> "Block":
+    def zero_filled(self) -> "Block":
         """Return the block, missing values of uninformative columns filled with 0 if no others are.
 
         Such a column, never observed or constant, is then constant: the rows count as complete.
@@ -279,7 +279,7 @@ class Block:
         x = np.where(self.constant, 0.0, self.x)
         return dataclasses.replace(self, statistics=statistics, x=x)
 
-    def _by_folds(self, incomplete: IncompleteData, judged: Positions) -> Joint:
+    def by_folds(self, incomplete: IncompleteData, judged: Positions) -> Joint:
         """Return the scores of rows where missing values rule out the closed form.
 
         Incomplete rows count by their expected statistics, and those of a left-out row are
@@ -315,7 +315,7 @@ class Block:
         constant = prior.uninformative()
         # without some rows another column may be constant: its guess needs them
         same = constant is None or np.array_equal(constant, self.constant)
-        return self._informative(prior if same else self.full), self._informative(statistics)
+        return self.informative(prior if same else self.full), self.informative(statistics)
 
 
 def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positions:
@@ -331,7 +331,7 @@ def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positio
     """
     alone = np.zeros(len(y), dtype=bool)
     for group in (y, np.zeros_like(y)):
-        count, mean, scatter = class_moments(x, group, weight, group.max(initial=0) + 1)
+        count, mean, scatter = class_moments(x, group, weight, int(group.max(initial=0)) + 1)
         left = count[group] - away[:, None]
         lost = away[:, None] * count[group]
         share = np.divide(lost, left, out=np.zeros_like(left), where=left > 0)
