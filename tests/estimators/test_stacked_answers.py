@@ -10,6 +10,7 @@ from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
 from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.estimators.stack.member import Member
 from bayesgen.inference.stacking import dealt
 from bayesgen.plots import WeightDisplay
 
@@ -111,6 +112,29 @@ def test_a_point_estimate_has_no_intervals():
     stack = bg.StackedClassifier([bg.NaiveBayes(inference="mle")]).fit(X, y)
     with pytest.raises(NoAttribute, match="evidence"):
         stack.evidence(X, interval=0.9)
+
+
+def law_the_order_of_members_does_not_matter():
+    """Whose blocks join the pool is decided by how members are judged, not by which comes first."""
+    X, y = passengers()
+    members = {"point": bg.NaiveBayes(inference="map"), "exact": bg.NaiveBayes()}
+    one, other = (
+        bg.StackedClassifier({name: members[name] for name in names}, random_state=0).fit(X, y)
+        for names in (("point", "exact"), ("exact", "point"))
+    )
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+    ends = one.predict_interval(X[:20])
+    assert (ends[..., 0] < ends[..., 1]).all()
+
+
+def test_the_order_of_members_does_not_matter():
+    law_the_order_of_members_does_not_matter()
+
+
+def test_fault_blocks_of_a_member_that_is_judged_as_a_whole(monkeypatch):
+    monkeypatch.setattr(Member, "subtracts_rows", True)
+    with pytest.raises((AssertionError, ValueError, UnsupportedOperation)):
+        law_the_order_of_members_does_not_matter()
 
 
 # --- members that cannot answer ------------------------------------------------------------------

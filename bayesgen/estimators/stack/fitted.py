@@ -35,14 +35,19 @@ class Members:
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
         """Return the weighted mean of their posteriors.
 
-        Of the member with the most blocks these are parts of the pool too.
+        Of the member with the most blocks these are parts of the pool too. It is one of those that
+        are judged block by block.
         """
         densities = self._with_density(weights)
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
-        most = max(parts, key=lambda name: len(parts[name].families))
-        split = (most,) if len(parts[most].families) > 1 else ()
+        sizes = {
+            name: len(member.posterior.families) if member.subtracts_rows else 0
+            for name, member in self.by_name.items()
+        }
+        most = max(sizes, key=sizes.__getitem__)
+        split = (most,) if sizes[most] > 1 else ()
         return Mixture(Reader({}, {}), report, parts, weights, densities, imputers, split)
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:

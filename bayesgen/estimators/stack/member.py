@@ -99,7 +99,12 @@ class Member:
         """Whether the fitted member is its statistics: a closed form, without rows kept."""
         learned = {*self.classifier._learned_from(())} - {"power_transform", "bins"}
         keeps = any(part.keeps_rows for part in self.state.likelihoods.values())
-        return self.classifier.inference_ in ("exact", "expected") and not learned and not keeps
+        return self.subtracts_rows and not learned and not keeps
+
+    @property
+    def subtracts_rows(self) -> bool:
+        """Whether rows are left out of the fitted member by their statistics, block by block."""
+        return self.classifier.inference_ in ("exact", "expected")
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
@@ -197,7 +202,7 @@ class Member:
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
         able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
-        if clf.inference_ in ("exact", "expected"):
+        if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled, posterior.reader)
             return HeldOut(scores, posterior.log_proba(scores), able)
         codes, log_classes = labelled.y, posterior.log_classes()
