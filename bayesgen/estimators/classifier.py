@@ -33,7 +33,9 @@ from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.estimators.updates import accumulation, forgetting, merging
+from bayesgen.estimators.updates import forgetting, merging
+from bayesgen.estimators.updates.accumulation import with_its_rows
+from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.inference import (
     Posterior,
     class_probabilities,
@@ -201,8 +203,7 @@ class Classifier(Estimator):
         """
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
-        earlier = accumulation.discounted(self, discount)
-        state, seed, seen = accumulation.accumulated(earlier, rows, classes)
+        state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
         if reset or not self._defers(state, seen):
             return self._finish_fit(state, seed, seen)
         self.state_, self.classes_, self._seed, self._training = state, state.classes, seed, ()
@@ -236,7 +237,18 @@ class Classifier(Estimator):
             >>> bool(abs(one.merge(other).predict_proba(X) - whole.predict_proba(X)).max() < 1e-12)
             True
         """
-        return merging.merge(self, other)
+        merging.require_same_model(self, other)
+        learned = self._learned_from((*self._training, *other._training))
+        if self._had_unlabelled() or other._had_unlabelled():
+            learned.setdefault("unlabelled", self.unlabelled)
+        if not learned:
+            return copy.copy(self)._finish_fit(merged(self.state_, other.state_), self._seed)
+        merging.require_rows(learned, self._training, other._training)
+        out = with_its_rows(self)
+        for rows in other._training:
+            again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
+            out._finish_fit(*out._accumulated(again))
+        return out
 
     @restored_on_failure
     @timed
@@ -270,7 +282,13 @@ class Classifier(Estimator):
             >>> bool(abs(clf.predict_proba(X) - rest.predict_proba(X)).max() < 1e-12)
             True
         """
-        return forgetting.forget(self, X, y, sample_weight)
+        check_is_fitted(self)
+        learned = self._learned_from(self._training)
+        if self._had_unlabelled():
+            learned["unlabelled"] = self.unlabelled
+        forgetting.require_statistics(learned)
+        rows = self._training_rows(X, y, sample_weight, reset=False)
+        return self._finish_fit(forgetting.remaining(self.state_, rows), self._seed)
 
     # -- predictions -------------------------------------------------------------------------------
 

@@ -25,11 +25,13 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
+from bayesgen.estimators.updates import accumulation
+from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self, Traceable
 
 CLOSED = ("exact", "mle")
@@ -198,6 +200,58 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             "unlabelled": any(part.unlabelled is not None for part in rows),
         }
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
+
+    def _accumulated(
+        self, rows: TrainingRows, classes: ArrayLike | None = None
+    ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
+        """Return the training state after more rows, the seed, and the rows to keep.
+
+        classes: declared for these rows; None: those of the rows.
+        """
+        these = rows.classes if classes is None else np.unique(classes)
+        learned = self._learned_from((*self._training, rows))
+        if not hasattr(self, "state_"):
+            check_declared(rows.classes, these)
+            seed = training.drawn_seed(self.random_state, self.inference)
+            return self._new_state(rows, these), seed, (rows,) if learned else ()
+        if not self._training:
+            accumulation.require_no_rows(learned, had_unlabelled=self._had_unlabelled())
+        earlier = map(self._with_cells, self._training) if learned else ()
+        seen, every = (*earlier, rows), united_classes(self.state_.classes, these)
+        if self.unlabelled is not None:
+            check_mark(self.state_.classes, every)
+        check_declared(rows.classes, every)
+        state = accumulation.state_after(
+            self.state_,
+            seen,
+            every,
+            power_transform=self.power_transform,
+            bins=self.bins,
+            unseen=self.unseen,
+            estimator=type(self).__name__,
+        )
+        return state, self._seed, seen if learned else ()
+
+    def _with_cells(self, rows: TrainingRows) -> TrainingRows:
+        """Return rows with their cells, read again where no argument had asked for them so far."""
+        if rows.has_cells:
+            return rows
+        return self._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
+
+    def _discounted(self, discount: float) -> Self:
+        """Return a copy in which the weight of every row so far is multiplied by a number.
+
+        Raises:
+            InvalidArgument: the number is not above 0, or above 1.
+        """
+        accumulation.check_discount(discount)
+        other = accumulation.with_its_rows(self)
+        if discount < 1:
+            other._training = tuple(rows.times(discount) for rows in self._training)
+            if hasattr(self, "state_"):
+                statistics = self.state_.statistics.times(discount)
+                other.state_ = dataclasses.replace(self.state_, statistics=statistics)
+        return other
 
     def _finish_fit(
         self,

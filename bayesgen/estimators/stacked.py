@@ -50,7 +50,7 @@ from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.estimators.updates.accumulation import discounted, with_its_rows
+from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.estimators.updates.merging import require_same_model
 from bayesgen.inference import (
@@ -269,7 +269,7 @@ class StackedClassifier(Classifier):
         of at least two classes. `discount` multiplies the weights of all rows so far.
         """
         first = not hasattr(self, "members_")
-        earlier = () if first else discounted(self, discount)._kept()
+        earlier = () if first else self._discounted(discount)._kept()
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
         declared = rows.classes if classes is None else np.unique(classes)
         if not first:

@@ -20,7 +20,7 @@ from bayesgen.errors.wording import Code
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
+from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.sources import Cluster, Part, Source, source_of
@@ -227,7 +227,7 @@ def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C
             rows = labelled.rows(classifier, part, reset=not hasattr(classifier, "state_"))
             if rows is None:
                 continue
-            classifier.state_, classifier._seed, _ = accumulated(classifier, rows)
+            classifier.state_, classifier._seed, _ = classifier._accumulated(rows)
             classifier.classes_ = classifier.state_.classes
         for likelihood in classifier.state_.likelihoods.values():
             if likelihood.keeps_rows:

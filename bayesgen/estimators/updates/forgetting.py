@@ -2,59 +2,46 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
-from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.schema import Schema
 from bayesgen.table import Table
 
-E = TypeVar("E", bound=Estimator)
-
 ERROR = 1e-9
 """Relative rounding error of the statistics that are left above which rows are not forgotten."""
 
 
-def forget(clf: E, X: object, y: object, sample_weight: object) -> E:
-    """Remove rows from the fit of a classifier; see `Classifier.forget`."""
-    check_is_fitted(clf)
-    _require_statistics(clf)
-    rows = clf._training_rows(X, y, sample_weight, reset=False)
+def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
+    """Return the training state without rows.
+
+    Raises:
+        UnsupportedOperation: the rows cannot have been in the fit, or too few digits are left.
+        InvalidData: fewer than two classes have rows left.
+    """
     if rows.unlabelled is not None:
         raise UnsupportedOperation(
             "y has no label in {count:rows}, and only labeled rows can be subtracted.",
             "Leave these out: keep = pandas.notna(y); forget(X[keep], y[keep]).",
             count=len(rows.unlabelled.codes),
         )
-    strange = np.setdiff1d(rows.classes, clf.classes_)
+    strange = np.setdiff1d(rows.classes, state.classes)
     if len(strange):
         raise UnsupportedOperation(
             "y has the {labels:named class}, which the fit did not have; its classes are "
             "{existing:listed}.",
             "Pass rows of the fit.",
             labels=strange.tolist(),
-            existing=clf.classes_.tolist(),
+            existing=state.classes.tolist(),
         )
-    return clf._finish_fit(remaining(clf.state_, rows), clf._seed)
-
-
-def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
-    """Return the training state without rows, their classes among those of the state.
-
-    Raises:
-        UnsupportedOperation: the rows cannot have been in the fit, or too few digits are left.
-        InvalidData: fewer than two classes have rows left.
-    """
     _require_levels(state.schema, rows.table)
     learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
     whole, part = state.statistics, learned.statistics
@@ -90,11 +77,11 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
 
 
-def _require_statistics(clf: Estimator) -> None:
-    """Reject classifiers that learned more of their rows than statistics."""
-    learned = clf._learned_from(clf._training)
-    if clf._had_unlabelled():
-        learned["unlabelled"] = clf.unlabelled
+def require_statistics(learned: Mapping[str, object]) -> None:
+    """Reject classifiers that learned more of their rows than statistics.
+
+    learned: the arguments that were, and their values.
+    """
     for name, value in learned.items():
         raise UnsupportedOperation(
             "forget subtracts statistics, but {name}={value!r} is learned from the rows "

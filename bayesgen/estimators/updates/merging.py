@@ -1,45 +1,36 @@
-"""Merging of two fitted classifiers: statistics add, and rows that were kept are read again."""
+"""Merging of two fitted classifiers: what both must have in common."""
 
-import copy
-from typing import TypeVar
+from collections.abc import Mapping
 
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import Cure, UnsupportedOperation, Words
 from bayesgen.errors.operations import ALL_ROWS
 from bayesgen.estimators.estimator import Estimator
-from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
-from bayesgen.estimators.updates.merged_state import merged, same
-
-E = TypeVar("E", bound=Estimator)
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.merged_state import same
 
 FREE = {"likelihood", "random_state", "progress"}
 """Arguments that may differ: what a likelihood comes to is compared column by column."""
 
 
-def merge(one: E, other: E) -> E:
-    """Return a classifier fitted to the rows of both; see `Classifier.merge`.
+def require_rows(learned: Mapping[str, object], *kept: tuple[TrainingRows, ...]) -> None:
+    """Reject classifiers of which one kept no rows, from which something is to be learned.
+
+    Args:
+        learned: the arguments that are learned from rows, and their values.
+        kept: the rows of each.
 
     Raises:
-        UnsupportedOperation: something is learned from all rows, and one of them kept none.
+        UnsupportedOperation: names the first argument.
     """
-    require_same_model(one, other)
-    asks = one._learned_from((*one._training, *other._training))
-    if not asks and not (one._had_unlabelled() or other._had_unlabelled()):
-        return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
-    if not (one._training and other._training):
-        what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
+    if not all(kept):
         raise UnsupportedOperation(
             "{what} is learned from the rows of both classifiers, and one that was loaded, "
             "copied or merged keeps none of them.",
             ALL_ROWS,
-            what=what,
+            what="{}={!r}".format(*next(iter(learned.items()))),
         )
-    out = with_its_rows(one)
-    for rows in other._training:
-        again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
-        out._finish_fit(*accumulated(out, again))
-    return out
 
 
 def require_same_model(one: Estimator, other: Estimator) -> None:
