@@ -93,10 +93,12 @@ def file_source(
     with _readable(name):
         rows = dataset.dataset(paths, format=form, partitioning="hive")
         files = list(rows.get_fragments())
-        schemas = [file.physical_schema for file in files]
+        # the schema of the first file is known: to inspect it again would parse its first 4 MB
+        keys = dataset.get_partition_keys(files[0].partition_expression)
+        folders = [field for field in rows.schema if field.name in keys]
+        others = [pa.schema([*file.physical_schema, *folders]) for file in files[1:]]
+        schemas = [rows.schema, *others]
         n_rows = None if is_csv else rows.count_rows()
-    folders = [field for field in rows.schema if field.name not in schemas[0].names]
-    schemas = [pa.schema([*schema, *folders]) for schema in schemas]
     written = dict.fromkeys(column for schema in schemas for column in schema.names)
     names = {column: column.strip() if is_csv else column for column in written}
     if twice := [column for column, number in Counter(names.values()).items() if number > 1]:
