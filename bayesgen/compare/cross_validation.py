@@ -239,8 +239,7 @@ def _fit_fold(estimator: object, rows: ComparedRows, fold: Fold, fit: str) -> Fo
     """Return what a classifier predicts; one that cannot take X gets a pipeline.
 
     Where its fit fails, and missing cells or levels may be the reason, it is fitted again behind
-    the pipeline of `preprocessing.prepared`. Errors carry a
-    note with `fit`, its words.
+    the pipeline of `preprocessing.prepared`. Errors carry a note with `fit`, its words.
     """
     from bayesgen.compare.preprocessing import needs_preparing, prepared, steps_in_words
 

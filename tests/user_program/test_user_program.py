@@ -122,6 +122,13 @@ def test_labels_may_follow_the_row():
         clf.with_class_prior("uniform")
 
 
+def test_prior_draws_are_of_parameters_alone(by_map):
+    """Rows and labels are data: they have no place among the parameters."""
+    prior = clone(by_map).sample_prior(3, X, Y, random_state=0)
+    assert set(prior.parameters) == set(by_map.to_datatree()["posterior"].data_vars)
+    assert all(len(draws) == 3 for draws in prior.parameters.values())
+
+
 def test_copies_answer_alike(by_map):
     twin = clone(by_map).fit(INCOMPLETE, Y)
     kept = pickle.loads(pickle.dumps(by_map))
