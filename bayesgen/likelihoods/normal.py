@@ -141,7 +141,7 @@ class Normal(Columnwise):
     def posterior(self, statistics: NormalStatistics) -> "Normal":
         """Return the updated prior (formula above)."""
         if self.needs_rows(statistics):
-            raise reference_needs_rows("Normal", 2)
+            raise reference_needs_rows(type(self).__name__, 2)
         n = statistics.count
         mean_rows, variance_rows = self.mean_rows + n, self.variance_rows + self._pool(n)
         total = self.variance_rows * self.variance + self._squares(statistics)
@@ -255,22 +255,7 @@ class Normal(Columnwise):
         A variance below variance_floor times that of the column is raised to it and reported; a
         class without an observed cell takes the pooled estimates and is reported.
         """
-        return self.estimates(
-            statistics,
-            self.initial_params(statistics),
-            bias_corrected=bias_corrected,
-            variance_floor=variance_floor,
-        )
-
-    def estimates(
-        self,
-        statistics: NormalStatistics,
-        start: Params,
-        *,
-        bias_corrected: bool,
-        variance_floor: float,
-    ) -> tuple[Params, list[Repair]]:
-        """Return the estimates of `maximum_likelihood`, `start` where nothing was observed."""
+        start = self.initial_params(statistics)
         means = self._pool((statistics.count > 0).astype(float)) if bias_corrected else 0.0
         n = self._pool(statistics.count)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -280,8 +265,10 @@ class Normal(Columnwise):
         variance = np.where(n > 0, variance, start["variance"])
         low = variance < variance_floor * start["variance"]
         findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
+        # a variance that several share is repaired for all of them
+        by_class, by_column = (a == b for a, b in zip(low.shape, empty.shape, strict=True))
         findings += [
-            Repair("floored", None if self.spread == "shared" else int(k), int(j))
+            Repair("floored", int(k) if by_class else None, int(j) if by_column else None)
             for k, j in np.argwhere(low)
         ]
         mean = np.where(empty, start["mean"], own["mean"])
@@ -334,10 +321,13 @@ class Normal(Columnwise):
         import numpyro
         import numpyro.distributions as dist
 
-        feature = numpyro.plate(f"{name}.feature", self.mean.shape[1], dim=-1)
-        with feature, numpyro.plate(f"{name}.spread", self.variance.shape[0], dim=-2):
+        n_classes, p = self.mean.shape
+        n_spreads, n_units = self.variance.shape
+        unit = numpyro.plate(f"{name}.unit", n_units, dim=-1)
+        with unit, numpyro.plate(f"{name}.spread", n_spreads, dim=-2):
             variance = numpyro.sample(f"{name}.variance", self.parameter_priors()["variance"])
-        with feature, numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-2):
+        feature = numpyro.plate(f"{name}.feature", p, dim=-1)
+        with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
             prior = dist.Normal(self.mean, (variance / self.mean_rows) ** 0.5)
             mean = numpyro.sample(f"{name}.mean", prior)
         return {"mean": mean, "variance": variance}

@@ -176,11 +176,6 @@ RANGES: Mapping[str, Range] = {
         POSITIVE,
         lambda entries: (entries > 0) & (entries <= LARGEST_SQUARE),
     ),
-    "count": Range(
-        "whole numbers of at least 1",
-        "Pass {name}=None for that of the block",
-        lambda entries: (entries >= 1) & (entries <= LARGEST) & (entries == np.floor(entries)),
-    ),
     "width": Range(
         "finite numbers above 0 (1e-150 to 1e150)",
         POSITIVE,

@@ -122,7 +122,7 @@ def test_faults_are_found(monkeypatch):
         return right(x, own, rng, mean=mean, matrices=matrices * 1.5, degrees=degrees)
 
     def direct(family, x, own, rng):
-        spread = np.sqrt(family.variance[own, None] * (1 + 1 / family.mean_rows)[own])
+        spread = np.sqrt(family.variance[own] * (1 + 1 / family.mean_rows)[own])
         drawn = family.mean[own] + spread * rng.standard_normal(x.shape)
         return np.where(np.isnan(x), drawn + spread, x)
 

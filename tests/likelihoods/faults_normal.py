@@ -15,11 +15,10 @@ from bayesgen.likelihoods.normal_densities import student_t
 def counts_a_row_as_one_cell(right):
     def wrong(self, statistics):
         after = right(self, statistics)
-        squares = after.degrees * after.variance
-        rows = statistics.count.max(axis=1)
-        degrees = self.degrees + (rows.sum() if len(squares) == 1 else rows)
-        rows = degrees / self.columns
-        return after.with_arrays({"variance_rows": rows, "variance": squares / degrees})
+        squares = after.variance_rows * after.variance
+        rows = statistics.count.max(axis=1, keepdims=True)
+        cells = self.variance_rows + (rows.sum() if len(squares) == 1 else rows)
+        return after.with_arrays({"variance_rows": cells, "variance": squares / cells})
 
     return wrong
 
@@ -33,16 +32,17 @@ def forgets_how_many_rows_came_before(right):
 
 def scores_every_column_by_its_own_t(right):
     def wrong(self):
-        scale2 = self.variance[:, None] * (1 + 1 / self.mean_rows)
-        return student_t(self.mean, scale2, np.broadcast_to(self.degrees[:, None], self.mean.shape))
+        scale2 = self.variance * (1 + 1 / self.mean_rows)
+        degrees = np.broadcast_to(self.variance_rows, self.mean.shape)
+        return student_t(self.mean, scale2, degrees)
 
     return wrong
 
 
 def forgets_that_columns_share_the_variance(right):
     def wrong(self):
-        degrees = self.degrees
-        return {"mean": self.mean, "variance": degrees * self.variance / (degrees + 1)}
+        cells = self.variance_rows
+        return {"mean": self.mean, "variance": cells * self.variance / (cells + 1)}
 
     return wrong
 
