@@ -82,7 +82,7 @@ def exact_coverage(
 ) -> Line:
     """Return the coverage of closed forms over tables drawn from the prior."""
     shares = []
-    for simulated in simulations({name: subject}, "exact", rng, n_rows, tables):
+    for simulated in simulations({name: subject}, rng, n_rows, tables):
         posterior = Posterior(Exact().infer(simulated.problem, int(rng.integers(2**31))))
         shares.append(covered(simulated, name, posterior, rng, rows, ends))
     return _line(name, "exact", n_rows, rows, shares)
@@ -99,7 +99,7 @@ def nuts_coverage(
     chains: Chains = CHAINS,
 ) -> list[Line]:
     """Return the coverage of draws: blocks are sampled together and asked each by itself."""
-    every = list(simulations(subjects, "nuts", rng, n_rows, tables))
+    every = list(simulations(subjects, rng, n_rows, tables))
     seed = int(rng.integers(2**31 - tables))
     found, _ = sampled([(s.model, s.statistics) for s in every], chains, seed)
     shares: dict[str, list] = {name: [] for name in subjects}

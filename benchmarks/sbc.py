@@ -119,7 +119,7 @@ def exact_ranks(
 ) -> Ranks:
     """Return ranks among draws of closed forms."""
     every = []
-    for simulated in simulations(subjects, "exact", rng, N_ROWS, fits):
+    for simulated in simulations(subjects, rng, N_ROWS, fits):
         posterior = Exact().infer(simulated.problem, 0)
         drawn: dict[str, Mapping] = dict(posterior.parameters(rng, draws))
         for name, part in posterior.model.blocks.items():
@@ -142,7 +142,7 @@ def importance_ranks(
 ) -> Ranks:
     """Return ranks among draws of importance sampling, given rows with missing cells."""
     every = []
-    for simulated in simulations(subjects, "exact", rng, N_ROWS, fits, missing):
+    for simulated in simulations(subjects, rng, N_ROWS, fits, missing):
         sampler, seed = ImportanceSampling(draws=250), int(rng.integers(2**31))
         posterior = sampler.infer(simulated.problem, seed)
         every.append(_ranked(simulated, posterior.parameters(rng, draws), rng))
@@ -153,7 +153,7 @@ def nuts_ranks(
     subjects: Mapping[str, Subject], fits: int, rng: np.random.Generator, chains: Chains
 ) -> Ranks:
     """Return ranks among draws of NUTS, all blocks of one fit sampled together."""
-    tables = list(simulations(subjects, "nuts", rng, N_ROWS, fits))
+    tables = list(simulations(subjects, rng, N_ROWS, fits))
     seed = int(rng.integers(2**31 - fits))
     found, _ = sampled([(t.model, t.statistics) for t in tables], chains, seed)
     every = []
@@ -161,10 +161,7 @@ def nuts_ranks(
         drawn: dict[str, dict] = {}
         for site, value in values.items():
             name, parameter = site.rsplit(".", 1)
-            learned = name != "class" and isinstance(
-                simulated.model.blocks[name], HyperparameterMixture
-            )
-            drawn.setdefault(f"{name}.prior strengths" if learned else name, {})[parameter] = value
+            drawn.setdefault(name, {})[parameter] = value
         every.append(_ranked(simulated, drawn, rng))
     return stacked(every)
 
@@ -181,7 +178,7 @@ def unlabelled_ranks(
     every, first = [], next(iter(subjects))
     method = Augmentation(draws=DRAWS * THIN, warmup=WARMUP, chains=1)
     n_levels = {name: subject.n_levels for name, subject in subjects.items()}
-    for simulated in simulations(subjects, "exact", rng, N_ROWS + 1, fits):
+    for simulated in simulations(subjects, rng, N_ROWS + 1, fits):
         model, sizes = simulated.model, {"n_classes": N_CLASSES, "n_levels": n_levels}
         x = {name: with_missing(cells, missing, rng) for name, cells in simulated.x.items()}
         seen, hidden, new = (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.log_density import LogDensity, arrays, model_log_density
 from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.nuts import CHUNK, CompiledNUTS, compiled
@@ -35,8 +34,6 @@ class Chains:
 
 def log_density_of(model: Model, statistics: ModelStatistics) -> tuple[LogDensity, dict]:
     """Return what NUTS samples of a model, and its numbers."""
-    if any(len(part.components) > 1 for part in model.blocks.values()):
-        return hyperparameter_sampling.target(model, statistics)
     tree = arrays(model, statistics, complete_statistics(model, statistics))
     return model_log_density(model, statistics), tree
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.hyperparameter_sampling import given
 from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
 from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
@@ -84,7 +83,6 @@ def stated(likelihood: Likelihood, width: int, n_levels: tuple[int, ...] = ()) -
 
 def simulations(
     subjects: Mapping[str, Subject],
-    inference: str,
     rng: np.random.Generator,
     n_rows: int,
     times: int,
@@ -95,7 +93,7 @@ def simulations(
     missing: the share of cells that are missing, completely at random.
     """
     priors = {name: subject.prior() for name, subject in subjects.items()}
-    draws = {name: _prior_draws(prior, inference, rng, times) for name, prior in priors.items()}
+    draws = {name: _prior_draws(prior, rng, times) for name, prior in priors.items()}
     for _ in range(times):
         probs = CLASSES.draw(rng, 1)
         y = (rng.random(n_rows) >= probs["probs"][0, 0]).astype(int)
@@ -123,7 +121,7 @@ def _statistics(part: Likelihood, x: np.ndarray, y: np.ndarray, n_levels: tuple[
 
 
 def _prior_draws(
-    prior: Likelihood, inference: str, rng: np.random.Generator, times: int
+    prior: Likelihood, rng: np.random.Generator, times: int
 ) -> Iterator[tuple[Params, dict[str, float]]]:
     """Yield parameters and learned prior strengths."""
     if _built_of_rows(prior):
@@ -131,7 +129,7 @@ def _prior_draws(
         return
     if isinstance(prior, HyperparameterMixture):
         for _ in range(times):
-            member, strengths = _member(prior, inference, rng)
+            member, strengths = _member(prior, rng)
             yield member.draw(rng, 1), strengths
         return
     drawn = prior.draw(rng, times) if prior.conjugate else sample_prior(prior, "prior", rng, times)
@@ -153,18 +151,12 @@ def strengths_of(prior: HyperparameterMixture) -> dict[str, np.ndarray]:
 
 
 def _member(
-    prior: HyperparameterMixture, inference: str, rng: np.random.Generator
+    prior: HyperparameterMixture, rng: np.random.Generator
 ) -> tuple[Likelihood, dict[str, float]]:
-    """Return a member: one of the grid, or for NUTS one between its ends, even over logarithms."""
-    grids = strengths_of(prior)
-    if inference == "exact":
-        at = int(rng.integers(len(prior.members)))
-        return prior.members[at], {name: float(values[at]) for name, values in grids.items()}
-    strengths = {
-        name: float(np.exp(rng.uniform(*np.log([values.min(), values.max()]))))
-        for name, values in grids.items()
-    }
-    return given(prior.members, strengths), strengths
+    """Return a member of the grid, and its strengths."""
+    at = int(rng.integers(len(prior.members)))
+    strengths = {name: float(values[at]) for name, values in strengths_of(prior).items()}
+    return prior.members[at], strengths
 
 
 # -- densities made of rows ----------------------------------------------------------------------

@@ -117,13 +117,15 @@ SUBJECTS: dict[str, Subject] = {
     "Family ZeroInflatedPoisson": family(
         "ZeroInflatedPoisson", COUNTS, rate=("Gamma", 4.0, 1.5), gate=("Beta", 2.0, 4.0)
     ),
-    "Normal, prior strengths": line(Normal(mean=MEAN, variance=VARIANCE, **LEARN)),
+    "Normal, prior strengths": line(Normal(mean=MEAN, variance=VARIANCE, **LEARN), "exact"),
     "MultivariateNormal, prior strengths": line(
-        MultivariateNormal(mean=MEAN, scale=SCALE, **LEARN_JOINT)
+        MultivariateNormal(mean=MEAN, scale=SCALE, **LEARN_JOINT), "exact"
     ),
-    "Categorical, prior strengths": line(Categorical(probs=PROBS, rows="learn"), n_levels=LEVELS),
-    "Bernoulli, prior strengths": line(Bernoulli(prob=0.4, rows="learn")),
-    "Poisson, prior strengths": line(Poisson(rate=2.0, rows="learn")),
+    "Categorical, prior strengths": line(
+        Categorical(probs=PROBS, rows="learn"), "exact", n_levels=LEVELS
+    ),
+    "Bernoulli, prior strengths": line(Bernoulli(prob=0.4, rows="learn"), "exact"),
+    "Poisson, prior strengths": line(Poisson(rate=2.0, rows="learn"), "exact"),
 }
 """By name; learned prior strengths are those of `bayesgen.likelihoods.hyperparameter_mixture`."""
 
@@ -131,7 +133,6 @@ TOGETHER = (
     ("Normal", "Normal shared", "SphericalNormal", "SphericalNormal shared"),
     ("MultivariateNormal", "MultivariateNormal shared"),
     ("Categorical", "Bernoulli", "Poisson", "Multinomial", "JointCategorical"),
-    tuple(name for name in SUBJECTS if name.endswith(", prior strengths")),
 )
 """Blocks of one model under NUTS: one program then serves them all."""
 

@@ -20,9 +20,8 @@ from bayesgen import arguments
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.arguments import out_of_range, unknown_argument
 from bayesgen.errors.files import not_resumable
-from bayesgen.errors.operations import unsupported
+from bayesgen.errors.operations import incomplete_rows, unsupported
 from bayesgen.errors.wording import named
-from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.checkpoint import Run, RunFile, Tree, digest, read_run
 from bayesgen.inference.closed_blocks import (
@@ -34,6 +33,7 @@ from bayesgen.inference.closed_blocks import (
 )
 from bayesgen.inference.closed_form import ClosedForm
 from bayesgen.inference.draws import Draws
+from bayesgen.inference.exact import Exact
 from bayesgen.inference.log_density import (
     NUTS_TERMS,
     LogDensity,
@@ -222,11 +222,10 @@ class NUTS(Settings):
     throughout is sampled as a whole, although inference="exact" gives independent draws from the
     same posterior in a fraction of the time. With unlabeled rows everything is sampled.
 
-    If prior strengths are "learn", only they are sampled, with the parameters integrated out in
-    closed form, under priors uniform in their logarithms over the range of their grids (over log(1
-    - correlation) for MultivariateNormal(scale="learn")). Predictions are then means of closed
-    forms over at most 128 of the draws, as with inference="exact" over a grid, and
-    `report_.details` holds the geometric means of the strengths.
+    Prior strengths that are "learn" are averaged over their grid, weighted by evidence, as with
+    inference="exact": their blocks keep their closed forms even where no other block is sampled,
+    and where all strengths are learned nothing is left to sample: the fit is that of `Exact`. With
+    missing cells such a joint block has neither a closed form nor a density, and is refused.
 
     If sampling is interrupted (KeyboardInterrupt) the estimator stays unchanged, and a note on the
     exception gives the number of draws so far.
@@ -299,18 +298,19 @@ class NUTS(Settings):
         """Return draws of every parameter, with the diagnostics of those that were sampled.
 
         Where some block has no closed form, the others are drawn from theirs (see
-        `bayesgen.inference.closed_blocks`). With learned prior strengths, only these are sampled,
-        and every prediction is a mean of closed forms (see
-        `bayesgen.inference.hyperparameter_sampling`).
+        `bayesgen.inference.closed_blocks`).
         """
         model, statistics, reader = problem.model, problem.statistics, problem.reader
-        if any(len(part.components) > 1 for part in model.blocks.values()):
-            return self._strengths(problem, seed)
         closed = closed_blocks(model, statistics)
         if len(closed) == len(model.blocks):
-            params, stats, report = self.sample_model(model, statistics, seed)
-            report = dataclasses.replace(report, outcome=report.outcome + " " + ALL_CLOSED)
-            return Draws(reader, report, params, model.blocks, stats)
+            # sampled all the same, except averages over priors: they have no density of their own
+            closed = {name for name, part in model.blocks.items() if len(part.components) > 1}
+            if not closed:
+                params, stats, report = self.sample_model(model, statistics, seed)
+                report = dataclasses.replace(report, outcome=report.outcome + " " + ALL_CLOSED)
+                return Draws(reader, report, params, model.blocks, stats)
+            if len(closed) == len(model.blocks):
+                return Exact(self.draws).infer(problem, seed)
         others, kept = without_closed(model, statistics, closed), numbers(model, statistics, closed)
         rest = statistics.only(others.blocks)
         params, stats, report = self.sample_model(others, rest, seed, kept)
@@ -330,6 +330,8 @@ class NUTS(Settings):
         kept: numbers of blocks outside the model, for a checkpoint to be compared with.
         """
         for name, part in model.blocks.items():
+            if len(part.components) > 1:
+                raise incomplete_rows(part.title)
             if part.improper:
                 raise unsupported(
                     f"block {name!r}",
@@ -344,15 +346,6 @@ class NUTS(Settings):
             probs = params["class"]["probs"]
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return params, stats, report
-
-    def _strengths(self, problem: Problem, seed: int) -> ClosedForm:
-        """Return closed forms averaged over draws of their strengths."""
-        model, statistics = problem.model, problem.statistics
-        density, tree = hyperparameter_sampling.target(model, statistics)
-        values, _, report = self.sample(density, tree, seed)
-        sampled = hyperparameter_sampling.mixture(model, statistics, values)
-        report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
-        return ClosedForm(problem.reader, report, sampled, seed)
 
     def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""

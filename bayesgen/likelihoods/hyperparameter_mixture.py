@@ -72,7 +72,7 @@ class HyperparameterMixture(Conjugate[Statistics]):
 
     only_exact: ClassVar = (
         "their average has a closed form, but no density to optimize",
-        "Use inference='exact' or inference='nuts', or state the prior strengths.",
+        "Use inference='exact', or state the prior strengths.",
     )
 
     @property

@@ -14,10 +14,11 @@ from test_nuts import METHOD, TINY, agrees, build, flat
 
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidFile, Words
-from bayesgen.inference import ClosedForm, Draws, Report, closed_blocks, nuts
+from bayesgen.errors import InvalidFile, UnsupportedOperation, Words
+from bayesgen.inference import ClosedForm, Draws, Exact, Report, closed_blocks, nuts
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
+from bayesgen.likelihoods.hyperparameter_mixture import averaged
 from bayesgen.model import Model
 from bayesgen.problem import Problem
 
@@ -226,6 +227,36 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
     blocks = statistics.blocks | {"Normal": moved}
     with pytest.raises(InvalidFile, match="data"):
         method.infer(problem.given(dataclasses.replace(statistics, blocks=blocks)), seed=0)
+
+
+# --- learned prior strengths ------------------------------------------------------------------
+
+LEARNED = averaged(CASES["Normal"].vague, {"mean_rows": (0.1, 1.0), "variance_rows": (0.5, 8.0)})
+
+
+def test_a_block_of_learned_strengths_keeps_its_closed_form_beside_what_is_sampled():
+    """Also where the block that is sampled has one too: an average over priors has no density."""
+    for other in (OPEN, CASES["Bernoulli"].prior):
+        built, x, _ = build({"Bernoulli": other, "Normal": LEARNED}, 30)
+        fit = TINY.infer(built, seed=0)
+        assert "Sampled: block 'Bernoulli'; drawn" in fit.report.verdict
+        require_mean_densities(fit, built, few(x))
+        members = fit.families["Normal"].members
+        assert len(members) == 4 and (members[0].mean != members[-1].mean).any()
+
+
+def test_where_all_strengths_are_learned_the_answer_is_exact():
+    built, x, _ = build({"Normal": LEARNED}, 30)
+    fit, exact = TINY.infer(built, seed=0), Exact(TINY.draws).infer(built, 0)
+    np.testing.assert_array_equal(fit.log_joint(x, 30), exact.log_joint(x, 30))
+    assert (fit.report.method, fit.report.verdict) == ("exact", exact.report.verdict)
+
+
+def test_learned_strengths_of_a_joint_block_with_missing_cells_are_refused():
+    family = averaged(CASES["MultivariateNormal"].vague, {"mean_rows": (0.1, 1.0)})
+    built = build({"MultivariateNormal": family}, 30, gaps=True)[0]
+    with pytest.raises(UnsupportedOperation, match=r"learned prior strengths.*missing cells"):
+        TINY.infer(built, seed=0)
 
 
 # --- slow -------------------------------------------------------------------------------------
