@@ -126,7 +126,7 @@ def _coded(labels: nw.Series | np.ndarray, *, marks: bool) -> tuple[Target, int]
         dtype, column = np.dtype(object), arrow_column("y", labels, declared=False)
     elif labels.dtype.kind not in "OU":
         codes, classes = pd.factorize(labels, sort=True)
-        return Target(classes, codes), 0
+        return Target(np.asarray(classes), codes), 0
     else:
         try:
             codes, distinct = pd.factorize(labels)
@@ -336,11 +336,20 @@ def _one_type(labels: np.ndarray) -> np.dtype:
     import pandas as pd
 
     kind = pd.api.types.infer_dtype(labels, skipna=False)
-    dtypes = {"string": object, "empty": object, "boolean": bool, "integer": np.int64}
-    dtypes |= {"floating": np.float64, "mixed-integer-float": np.float64}
-    if kind not in dtypes:
+    if kind not in DTYPES:
         raise _several_types(labels)
-    return np.dtype(dtypes[kind])
+    return np.dtype(DTYPES[kind])
+
+
+DTYPES: dict[str, type] = {
+    "string": object,
+    "empty": object,
+    "boolean": bool,
+    "integer": np.int64,
+    "floating": np.float64,
+    "mixed-integer-float": np.float64,
+}
+"""Types of objects, as pandas names them -> their dtype in an array."""
 
 
 def _several_types(labels: np.ndarray) -> InvalidData:

@@ -109,8 +109,13 @@ class Candidates:
 
     def take(self, rows: Int[np.ndarray, " few"]) -> "Candidates":
         """Return some rows, by position."""
-        arrays = (self.y[rows], self.own[rows], self.keys[rows], self.codes[rows])
-        return Candidates(Part("", 0, self.X).take(rows), *arrays)
+        return Candidates(
+            Part("", 0, self.X).take(rows),
+            self.y[rows],
+            self.own[rows],
+            self.keys[rows],
+            self.codes[rows],
+        )
 
     def joining(self, earlier: "Candidates | None") -> "Candidates":
         """Return those of earlier rows and of these that stay; these may weigh nothing."""
