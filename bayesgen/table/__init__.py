@@ -23,7 +23,6 @@ from bayesgen.table.reading import require_array as require_array
 from bayesgen.table.reading import require_container as require_container
 from bayesgen.table.sparse import SPARSE as SPARSE
 from bayesgen.table.sparse import PositionNames as PositionNames
-from bayesgen.table.sparse import SparseTable as SparseTable
 from bayesgen.table.sparse import build_sparse as build_sparse
 from bayesgen.table.sparse import named as named
 from bayesgen.table.sparse import read_sparse as read_sparse
