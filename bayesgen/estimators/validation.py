@@ -4,7 +4,6 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
@@ -22,7 +21,6 @@ from bayesgen.table import (
     read_sparse,
     read_table,
     read_target,
-    require_array,
     require_container,
 )
 from bayesgen.typing import Labels, Weights
@@ -205,20 +203,15 @@ def _read(
     only: Collection[object] | None,
     skip: Collection[Name],
 ) -> Table:
-    kind = require_container(X)
-    if kind == "frame":
-        table = read_table(X, only=only, skip=skip)
-        if reset:
-            _note_names(estimator, table.names)
-        return table
-    if issparse(X):
+    if require_container(X) == "sparse":
         options = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
         return read_sparse(validate_data(estimator, X, reset=reset, **options))
-    # infinities are refused by read_table, which names the column
-    if reset or not _is_like_fitted(estimator, X):
-        require_array(X)
-        X = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
-    return read_table(X, only=only, skip=skip)
+    table = read_table(X, only=only, skip=skip)
+    if table.container != "numpy" and reset:
+        _note_names(estimator, table.names)
+    elif table.container == "numpy" and (reset or not _is_like_fitted(estimator, X)):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    return table
 
 
 def _is_like_fitted(estimator: object, X: object) -> bool:

@@ -19,7 +19,6 @@ from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import read_texts as read_texts
-from bayesgen.table.reading import require_array as require_array
 from bayesgen.table.reading import require_container as require_container
 from bayesgen.table.sparse import SPARSE as SPARSE
 from bayesgen.table.sparse import PositionNames as PositionNames
