@@ -20,7 +20,7 @@ from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.files import file_source
-from bayesgen.table import Table, read_marked_target, read_table
+from bayesgen.table import Table, read_table, read_target
 
 
 def is_bundled(data: str) -> bool:
@@ -202,8 +202,8 @@ def _counted(source: Source, target: str) -> tuple[dict[Any, int], int, int]:
     for part in source.parts({target: "any"}):
         counts.update(count_values(pa.table(part.frame).column(target)))
     labels = list(counts)
-    there = read_marked_target(np.array(labels, dtype=object), silent=True).there
-    without = [] if there is None else [labels[i] for i in np.flatnonzero(~there)]
+    there = read_target(np.array(labels, dtype=object), silent=True).there
+    without = [labels[i] for i in np.flatnonzero(~there)]
     marked = counts.pop(-1) if -1 in without else 0
     empty = sum(counts.pop(label) for label in without if label != -1)
     return dict(sorted(counts.items())), empty, marked

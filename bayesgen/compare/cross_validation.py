@@ -22,7 +22,7 @@ from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, as_frame, read_marked_target, read_table
+from bayesgen.table import Table, as_frame, read_table, read_target
 from bayesgen.typing import Joint, Labels
 
 
@@ -47,7 +47,7 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
-        target, table = read_marked_target(y), read_table(X)
+        target, table = read_target(y), read_table(X)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
@@ -60,15 +60,13 @@ class ComparedRows:
                 target=TARGET,
                 value=fractions[0],
             )
-        if target.n_rows != table.n_rows:
-            raise wrong_length(target.n_rows, table.n_rows)
+        if len(target.codes) != table.n_rows:
+            raise wrong_length(len(target.codes), table.n_rows)
         # otherwise every fold has the levels that its own rows happen to show, and a sampler
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        codes = np.full(table.n_rows, -1)
-        codes[slice(None) if target.there is None else target.there] = target.codes
-        return cls(X, table, target.classes, codes)
+        return cls(X, table, target.classes, target.codes)
 
     @functools.cached_property
     def matrix(self) -> Float[np.ndarray, "row feature"]:

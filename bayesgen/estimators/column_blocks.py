@@ -12,7 +12,7 @@ from bayesgen.errors.wording import Code
 from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import MISSING, Column, PatternOf
-from bayesgen.table import Name, Names, SparseTable, Table, free
+from bayesgen.table import Name, Names, Table, free
 
 Spec = str | Likelihood | Mapping
 Blocks = dict[str, tuple[Likelihood, Names]]
@@ -88,7 +88,7 @@ def with_pattern(
     one_of("missing", missing, PATTERNS)
     if missing == "ignorable":
         return blocks
-    if isinstance(table, SparseTable):
+    if table.is_sparse:
         raise InvalidData(
             "X is a sparse matrix, and missing={missing!r} needs a dense table.",
             "Pass X.toarray(), or missing='ignorable'.",
@@ -175,7 +175,7 @@ def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
 def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
     """Return blocks, extended by those of "auto" for the given columns."""
     numbers, levels = names, ()
-    if not isinstance(table, SparseTable):  # which holds nothing but numbers
+    if not table.is_sparse:  # which holds nothing but numbers
         wanted = set(names)
         columns = [column for column in table.columns if column.name in wanted]
         numbers = tuple(column.name for column in columns if column.kind == "number")

@@ -16,7 +16,7 @@ from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.estimators.unlabelled_fit import Weight
 from bayesgen.inference import NUTS
 from bayesgen.progress_bar import Progress
-from bayesgen.table import Table, read_marked_target, read_table
+from bayesgen.table import Table, read_table, read_target
 
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 Size = int | Literal["all"]
@@ -106,14 +106,14 @@ def compare(
             "bg.compare({'LDA': bg.LDA(), ...}, X, y)."
         )
     X, y = given
-    table, target = read_table(X), read_marked_target(y, silent=True)
+    table, target = read_table(X), read_target(y, silent=True)
     compared = {
         **classifiers_by_method(
             NaiveBayes,
             default_methods(NaiveBayes, table),
             table,
             random_state,
-            unlabelled=None if target.there is None else "learn",
+            unlabelled="learn" if target.n_missing else None,
         ),
         **rivals(RIVALS, random_state),
     }

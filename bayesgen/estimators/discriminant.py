@@ -20,8 +20,8 @@ from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import Column, are_words
+from bayesgen.schema.one_hot import indicators, levels_of
 from bayesgen.table import Name, Names, Table
-from bayesgen.table.one_hot import indicators, levels_of
 from bayesgen.typing import unchecked
 
 BLOCK = "normal"

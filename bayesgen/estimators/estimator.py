@@ -31,7 +31,7 @@ from bayesgen.inference import Method, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
+from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self, Traceable
 
 CLOSED = ("exact", "mle")
@@ -351,7 +351,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of later rows with those of the fit."""
         names = self._column_names()
-        if isinstance(table, SparseTable) or tuple(table.names) == tuple(names):
+        if table.is_sparse or tuple(table.names) == tuple(names):
             return
         # of a stack of programs, which read rows as a whole, no column is used
         if used := self._used_columns():
@@ -369,7 +369,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         """Return the table of new rows, with the columns of the blocks, and its encoding."""
         table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
-        if isinstance(table, SparseTable):
+        if table.is_sparse:
             check_sparse(self.state_.likelihoods)
         name = type(self).__name__
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)

@@ -11,7 +11,7 @@ from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.leave_one_out import LabelledRows, indispensable
 from bayesgen.likelihoods.protocols import Vectorised
-from bayesgen.table import SparseTable, few_by_content
+from bayesgen.table import few_by_content
 
 FEW = 20_000
 """Rows of a large table from which those that are scored are chosen."""
@@ -36,7 +36,7 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     closed = all(isinstance(likelihood, Vectorised) for likelihood in state.likelihoods.values())
     if fitted.posterior.report.method != "exact" or not closed:
         return None
-    if isinstance(rows.table, SparseTable):
+    if rows.table.is_sparse:
         return None
     n = len(rows.codes)
     # its fit reads every cell once, and a row left out costs many times as much, in every class

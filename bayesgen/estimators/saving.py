@@ -1,9 +1,5 @@
-"""Saving of a fitted classifier: estimators and programs as parts and back, checked to agree.
+"""Saving of a fitted classifier: estimators and programs as parts and back."""
 
-The parts of a loaded model must agree on blocks, classes, columns, levels and draws.
-"""
-
-import dataclasses
 import functools
 import inspect
 import os
@@ -11,19 +7,17 @@ import re
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Readout, Report
+from bayesgen.inference import Components, Method, Pool, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
-from bayesgen.likelihoods.base import require_axes
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
@@ -59,9 +53,6 @@ ROUTING = "_metadata_request"
 
 PROGRAM = "program"
 """The type of a program of the user's own: its part is its import path, never its code."""
-
-DRAW = ("chain", "draw")
-"""The first axes of draws."""
 
 
 @functools.cache
@@ -152,7 +143,7 @@ class ModelFile(Registry):
         """Return the object of a type and its parts.
 
         Raises:
-            ValueError: the parts do not match the type, or are inconsistent.
+            ValueError: the parts do not match the type.
             InvalidFile: another program is needed.
             UnknownType: no file may hold the type.
         """
@@ -171,7 +162,6 @@ class ModelFile(Registry):
                 raise ValueError(f"{cls.__name__} has no place for {attribute!r}")
         if ROWS in fitted:
             fitted[ROWS] = tuple(TrainingRows.of_table(**rows) for rows in fitted[ROWS])
-        _require_consistent(fitted)
         estimator = cls(**parameters)
         vars(estimator).update(fitted)
         return estimator
@@ -213,88 +203,3 @@ def import_path(program: object) -> str:
         spec, file = (getattr(main, word, None) for word in ("__spec__", "__file__"))
         module = spec.name if spec else Path(file).stem if file else module
     return f"{module}:{name}"
-
-
-# -- a file may be damaged or forged: its parts must agree -----------------------------------------
-
-
-def _require_consistent(fitted: Mapping[str, Any]) -> None:
-    """Raise an error unless the attributes of a fit agree."""
-    if "members_" in fitted:
-        _require_stack(fitted)
-    if "state_" not in fitted:
-        return
-    state, posterior, classes = fitted["state_"], fitted.get("_posterior"), fitted["classes_"]
-    _require_equal("classes", classes.tolist(), state.classes.tolist())
-    sizes = {
-        name: {
-            "class": len(classes),
-            "feature": len(columns),
-            "level": sum(state.schema.n_levels(name)),
-        }
-        for name, columns in state.schema.blocks.items()
-    }
-    _require_state(state, sizes)
-    if posterior is not None:
-        _require_posterior(posterior, sizes, len(classes))
-
-
-def _require_state(state: TrainingState, sizes: Mapping[str, dict[str, int]]) -> None:
-    statistics = state.statistics
-    _require_equal("blocks", sizes.keys(), state.likelihoods.keys(), statistics.blocks.keys())
-    require_axes("count", statistics.count, ("class",), {"class": len(state.classes)})
-    for name, columns in state.schema.blocks.items():
-        # sparse columns come as one list of names, tens of thousands of them
-        wide = isinstance(columns, NumericColumns)
-        names = columns.names if wide else [column.reads for column in columns]
-        if not set(names) <= set(state.schema.names):
-            raise ValueError("its blocks have other columns than its table")
-        dataclasses.replace(cast(Any, state.likelihoods[name]))  # refuses what is not a prior
-        statistics.blocks[name].require_axes(name, sizes[name])
-
-
-def _require_posterior(
-    posterior: Posterior, sizes: Mapping[str, dict[str, int]], n_classes: int
-) -> None:
-    reader, families = posterior.reader, posterior.families
-    _require_equal("blocks", families.keys(), reader.kept.keys(), reader.full.keys())
-    require_axes("the class prior", posterior.log_classes(), ("class",), {"class": n_classes})
-    params = getattr(posterior.components, "params", None)
-    draws = {"class": n_classes}
-    if params is not None:
-        require_axes("class.probs", params["class"]["probs"], (*DRAW, "class"), draws)
-    for name, family in families.items():
-        lengths, kept = draws | sizes[name], reader.kept[name]
-        if kept is not None:
-            axis = reader.full[name].subset_axis
-            if not ((kept >= 0) & (kept < lengths[axis])).all():
-                raise ValueError(f"what is kept of {name} is not part of its {lengths[axis]}")
-            lengths[axis] = len(kept)
-        # draws have only the settings of their families
-        family.require_axes(name, lengths, shared=True, finite=params is None)
-        if params is not None:
-            _require_equal(f"parameters of {name}", params[name].keys(), family.param_axes.keys())
-            for site, axes in family.param_axes.items():
-                draw = params[name][site]
-                require_axes(f"{name}.{site}", draw, (*DRAW, *axes), lengths, shared=True)
-
-
-def _require_stack(fitted: Mapping[str, Any]) -> None:
-    members, weights, classes = (fitted[n] for n in ("members_", "weights_", "classes_"))
-    readout, left_out = fitted["_readout"], fitted.get("_left_out")
-    pool = readout.pool if isinstance(readout, Pooled) else None
-    _require_equal("members", list(members), list(weights))
-    _require_equal("classes", classes.tolist(), *(m.classes_.tolist() for m in members.values()))
-    shares = [np.array(list(weights.values())), *([] if pool is None else [pool.share])]
-    if any((share <= 0).any() or abs(share.sum() - 1) > 1e-6 for share in shares):
-        raise ValueError("its weights are not positive, or do not sum to 1")
-    if isinstance(readout, Pooled) and not 0 <= readout.share <= 1:
-        raise ValueError("the share of its pool is not between 0 and 1")
-    for name, part in {"pool": pool, "left_out": left_out}.items():
-        if part is not None:
-            part.require_axes(name, {"class": len(classes)})
-
-
-def _require_equal(what: str, first: object, *others: object) -> None:
-    if any(other != first for other in others):
-        raise ValueError(f"it has several lists of {what}, which differ")

@@ -73,7 +73,6 @@ from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import Schema
 from bayesgen.table import (
     Name,
-    SparseTable,
     Table,
     check_declared,
     check_mark,
@@ -605,7 +604,7 @@ class StackedClassifier(Classifier):
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
-        if isinstance(table, SparseTable):
+        if table.is_sparse:
             raise sparse_for(type(self).__name__)
         if not reset:
             self._check_columns(table)

@@ -66,7 +66,6 @@ from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
     Name,
-    SparseTable,
 )
 from bayesgen.typing import Labels, Traceable, Weights
 
@@ -475,7 +474,7 @@ def new_state(
         unseen: "missing" or "error", for levels absent from the fit.
     """
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
-    if isinstance(rows.table, SparseTable):
+    if rows.table.is_sparse:
         check_sparse(likelihoods)
     if bins is not None and bins != "auto":
         arguments.count("bins", bins, least=2, default=8)
@@ -486,11 +485,11 @@ def new_state(
         for name, (part, names) in blocks.items()
     }
     schema = Schema.learn(rows.table, specs)
-    if bins is not None and not isinstance(rows.table, SparseTable):
+    if bins is not None and not rows.table.is_sparse:
         schema = schema.with_bins([(rows.table, rows.weight)], bins)
     if power_transform not in (True, False):
         raise not_one_of("power_transform", power_transform, [True, False])
-    if power_transform and not isinstance(rows.table, SparseTable):
+    if power_transform and not rows.table.is_sparse:
         schema = with_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
     return learn(rows, schema, likelihoods, classes, unseen=unseen)
 

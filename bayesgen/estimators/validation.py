@@ -4,7 +4,6 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
@@ -19,10 +18,9 @@ from bayesgen.table import (
     Target,
     check_declared,
     is_frame,
-    read_marked_target,
     read_sparse,
     read_table,
-    require_array,
+    read_target,
     require_container,
 )
 from bayesgen.typing import Labels, Weights
@@ -57,8 +55,7 @@ def training_rows(
     target = labels_of(y, classes, marks=marks, n_rows=table.n_rows, counted=kept)
     if kept is not None:
         table, weight = table.only(kept), weight[kept]
-    codes = _expanded(target.codes, target)
-    return TrainingRows(X, y, sample_weight, table, codes, weight, target.classes, kept)
+    return TrainingRows(X, y, sample_weight, table, target.codes, weight, target.classes, kept)
 
 
 def labels_of(
@@ -70,11 +67,11 @@ def labels_of(
     n_rows: int | None = None,
     counted: np.ndarray | None = None,
 ) -> Target:
-    """Return labels of one type, and which rows have one; arguments as `read_marked_target`."""
+    """Return labels of one type, and which rows have one; arguments as `read_target`."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
-    target = read_marked_target(y, classes, **options)
+    target = read_target(y, classes, **options)
     classes = target.classes
     if classes.dtype.kind == "f":
         infinite = int(np.isinf(target.labels).sum())
@@ -87,7 +84,7 @@ def labels_of(
                     "Leave these rows out of the file.",
                 ),
                 count=infinite,
-                n_rows=target.n_rows,
+                n_rows=len(target.codes),
                 target=TARGET,
             )
         fractions = target.labels[target.labels != np.floor(target.labels)]
@@ -111,16 +108,16 @@ def labels_to_score(
 
     Labels need not be classes of the fit.
     """
-    target = read_marked_target(y, classes, silent=True)
-    if target.there is None:
+    target = read_target(y, classes, silent=True)
+    if not target.n_missing:
         return target.labels, predicted, sample_weight
-    if target.n_rows != len(predicted):
-        raise wrong_length(target.n_rows, len(predicted))
-    if not len(target.labels):
+    if len(target.codes) != len(predicted):
+        raise wrong_length(len(target.codes), len(predicted))
+    if not len(target.classes):
         raise UnsupportedOperation(
             "y has no label in any of {n_rows:rows}, so nothing can be scored.",
             "Pass rows with labels.",
-            n_rows=target.n_rows,
+            n_rows=len(target.codes),
         )
     weight = None if sample_weight is None else np.asarray(sample_weight)[target.there]
     return target.labels, predicted[target.there], weight
@@ -130,16 +127,7 @@ def class_codes(y: object, classes: np.ndarray) -> Labels:
     """Return the position of each label in the classes of a fit; UNLABELLED without one."""
     target = labels_of(y, classes, silent=True)
     check_declared(target.classes, classes)
-    return _expanded(np.searchsorted(classes, target.classes)[target.codes], target)
-
-
-def _expanded(codes: Labels, target: Target) -> Labels:
-    """Return the codes of all rows from those of the labeled ones."""
-    if target.there is None:
-        return codes
-    every = np.full(target.n_rows, UNLABELLED)
-    every[target.there] = codes
-    return every
+    return np.append(np.searchsorted(classes, target.classes), UNLABELLED)[target.codes]
 
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:
@@ -215,20 +203,15 @@ def _read(
     only: Collection[object] | None,
     skip: Collection[Name],
 ) -> Table:
-    kind = require_container(X)
-    if kind == "frame":
-        table = read_table(X, only=only, skip=skip)
-        if reset:
-            _note_names(estimator, table.names)
-        return table
-    if issparse(X):
+    if require_container(X) == "sparse":
         options = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
         return read_sparse(validate_data(estimator, X, reset=reset, **options))
-    # infinities are refused by read_table, which names the column
-    if reset or not _is_like_fitted(estimator, X):
-        require_array(X)
-        X = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
-    return read_table(X, only=only, skip=skip)
+    table = read_table(X, only=only, skip=skip)
+    if table.container != "numpy" and reset:
+        _note_names(estimator, table.names)
+    elif table.container == "numpy" and (reset or not _is_like_fitted(estimator, X)):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    return table
 
 
 def _is_like_fitted(estimator: object, X: object) -> bool:

@@ -113,36 +113,6 @@ def by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:
 # -- arrays with named axes ------------------------------------------------------------------------
 
 
-def require_axes(
-    name: str,
-    numbers: object,
-    axes: tuple[str, ...],
-    lengths: dict[str, int],
-    *,
-    shared: bool = False,
-    finite: bool = True,
-) -> None:
-    """Validate that numbers have axes of known lengths; a length that was not known is added.
-
-    shared: whether all positions of an axis may share one value; a length of 1 is then
-    uninformative. finite: whether NaN is refused.
-
-    Raises:
-        ValueError: naming the array.
-    """
-    shape = np.shape(numbers)
-    if not isinstance(numbers, np.ndarray | float) or np.asarray(numbers).dtype.kind not in "biuf":
-        raise ValueError(f"{name} is not an array of numbers")
-    if len(shape) != len(axes):
-        raise ValueError(f"{name} has the shape {shape} where ({', '.join(axes)}) belongs")
-    for axis, size in zip(axes, shape, strict=True):
-        if not (shared and size == 1) and lengths.setdefault(axis, size) != size:
-            wanted = f"{size} along its {axis} axis where {lengths[axis]} belong"
-            raise ValueError(f"{name} has {wanted}")
-    if finite and np.isnan(numbers).any():
-        raise ValueError(f"{name} holds NaN")
-
-
 class Arrays:
     """A frozen dataclass whose array fields declare the names of their axes in `axes`."""
 
@@ -165,16 +135,6 @@ class Arrays:
     def settings(self) -> tuple:
         """Return the non-array fields, hashable: they determine what is traced and compiled."""
         return tuple((n, getattr(self, n)) for n in _fields(type(self)) if n not in self.axes)
-
-    def require_axes(
-        self, name: str, lengths: Mapping[str, int], *, shared: bool = False, finite: bool = True
-    ) -> None:
-        """Validate that every array has its declared axes; see the function `require_axes`."""
-        known = dict(lengths)
-        for field, axes in self.axes.items():
-            # rows that are kept have their missing values
-            numbers, whole = getattr(self, field), finite and "entry" not in axes
-            require_axes(f"{name}.{field}", numbers, axes, known, shared=shared, finite=whole)
 
     def take(self: A, axis: str, index: np.ndarray) -> A:
         """Return a copy that keeps the positions `index` of one axis, in that order."""

@@ -98,14 +98,6 @@ class HyperparameterMixture(Conjugate[Statistics]):
         """Return a copy with every member changed."""
         return dataclasses.replace(self, members=tuple(map(change, self.members)))
 
-    def require_axes(
-        self, name: str, lengths: Mapping[str, int], *, shared: bool = False, finite: bool = True
-    ) -> None:
-        """Validate the axes of every member's arrays."""
-        super().require_axes(name, lengths, shared=shared, finite=finite)
-        for member in self.members:
-            member.require_axes(name, lengths, shared=shared, finite=finite)
-
     def take(self, axis: str, index: np.ndarray) -> "HyperparameterMixture":
         """Keep positions of an axis of the members."""
         return self.each(lambda member: member.take(axis, index))

@@ -10,7 +10,7 @@ from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import Predicting
 from bayesgen.plots.style import FAINT, INK, Axes, Option, color, pyplot
-from bayesgen.table import read_marked_target
+from bayesgen.table import read_target
 
 COUNTS_SHARE = 0.18
 """Height of the histogram of rows at the foot of a panel, as a share of it."""
@@ -83,12 +83,10 @@ class ReliabilityDisplay(Display):
         """
         pyplot()  # refuse before anything is computed
         labels = np.asarray(classes)
-        target = read_marked_target(y, labels, silent=True)
-        if target.there is not None:
-            probability = np.asarray(probability, float)[target.there]
+        target = read_target(y, labels, silent=True)
         codes = np.searchsorted(labels, target.labels)
         rng = np.random.default_rng(arguments.seed(random_state))
-        stated = np.asarray(probability, float)
+        stated = np.asarray(probability, float)[target.there]
         curves = reliability(
             codes, stated, labels.tolist(), rng=rng, prob=prob, resamples=resamples
         )

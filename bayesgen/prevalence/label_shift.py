@@ -33,7 +33,7 @@ from bayesgen.prevalence.left_out import LeftOutRows
 from bayesgen.prevalence.replicates import Replicates, adjustment, class_means, replicated
 from bayesgen.prevalence.result import Prevalence
 from bayesgen.prevalence.score_edges import are_tied, edges_between
-from bayesgen.table import Name, SparseTable, Table, TableColumn
+from bayesgen.table import Name, Table, TableColumn
 from bayesgen.typing import DataFrame, Joint, Labels, Weights
 
 QUANTILES = 6
@@ -303,7 +303,7 @@ def _class_probabilities(joint: Joint, found: Prevalence) -> Joint:
 
 def _common(own: Table, new: Table) -> list[tuple[Name, TableColumn, TableColumn]]:
     """Return the columns that both tables have; none of sparse tables, which may have thousands."""
-    if isinstance(own, SparseTable) or isinstance(new, SparseTable):
+    if own.is_sparse or new.is_sparse:
         return []
     there = {column.name: column for column in new.columns}
     return [(c.name, c, there[c.name]) for c in own.columns if c.name in there]

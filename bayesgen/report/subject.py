@@ -13,7 +13,7 @@ from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidData
 from bayesgen.errors.wording import listed
 from bayesgen.report.fitted import FittedClassifier, Model, Stack, named
-from bayesgen.table import Table, TableColumn, read_marked_target, read_table
+from bayesgen.table import Table, TableColumn, read_table, read_target
 from bayesgen.typing import Joint, Labels
 
 Values = dict[str, Any]
@@ -87,7 +87,7 @@ def take(X: Any, rows: Labels) -> Any:
 
 
 def _require_classes(clf: FittedClassifier, y: object) -> None:
-    labels, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
+    labels, fitted = set(read_target(y).labels.tolist()), set(clf.classes_.tolist())
     if labels - fitted:
         raise InvalidData(
             f"y holds {listed(sorted(labels - fitted))}, and the classifier was fitted to "

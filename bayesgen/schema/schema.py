@@ -31,7 +31,7 @@ from bayesgen.schema.missing_pattern import MISSING, encoded_pattern, pattern_co
 from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicions
-from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
+from bayesgen.table import SPARSE, Name, Names, Table, TableColumn, build_frame
 from bayesgen.table.columns import Selected
 from bayesgen.typing import Block, Encoded, Weights
 
@@ -59,7 +59,7 @@ class Schema:
                 block; numbers that vary by less than 1e-150; a sparse table for blocks of numbers
                 or levels.
         """
-        if isinstance(table, SparseTable):
+        if table.is_sparse:
             return cls(learned_sparse(table, blocks), table.names, table.container)
         by_name = {column.name: column for column in table.columns}
         unknown = [name for spec in blocks.values() for name in spec.names if name not in by_name]
@@ -89,7 +89,7 @@ class Schema:
             InvalidData: an array has another number of columns; a column of text meets numbers, or
                 a level is a fraction.
         """
-        if isinstance(table, SparseTable):
+        if table.is_sparse:
             check_number(self.names, table, estimator)
             return self
         found = self._matched(table, estimator)
@@ -183,7 +183,7 @@ class Schema:
         """
         if unseen not in ("missing", "error"):
             raise not_one_of("unseen", unseen, ("missing", "error"))
-        if isinstance(table, SparseTable):
+        if table.is_sparse:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
         found = self._matched(table, estimator)

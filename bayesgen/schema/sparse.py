@@ -1,6 +1,7 @@
 """Schema of sparse tables: no Python object per column, no dense copy of the rows."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 from jaxtyping import Int
@@ -8,14 +9,14 @@ from scipy.sparse import coo_array, csr_array
 
 from bayesgen.errors.data import not_binary, sparse_refused, unknown_columns
 from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
-from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
+from bayesgen.table import Names, PositionNames, Table, build_sparse, check_counts
 from bayesgen.typing import Encoded
 
 READ = ("counts", "binary", "numbers")
 """Kinds of blocks that read sparse rows, whose columns are not centred and have no levels."""
 
 
-def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
+def learned_sparse(table: Table, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
     """Return the columns of each block of a sparse table.
 
     Raises:
@@ -33,7 +34,7 @@ def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[
 
 
 def encoded_sparse(
-    table: SparseTable, names: Names, blocks: Mapping[str, Columns]
+    table: Table, names: Names, blocks: Mapping[str, Columns]
 ) -> dict[str, csr_array]:
     """Return the cells of each block in compressed row format, numbers unchanged.
 
@@ -41,13 +42,13 @@ def encoded_sparse(
         InvalidData: a column does not suit its block; a block was fitted to something other than
             numbers.
     """
-    out = {}
+    out, cells = {}, cast(csr_array, table.matrix)
     for block, columns in blocks.items():
         kind = columns[0].kind
         if kind not in READ or _has_levels(columns) or _is_moved(columns):
             raise sparse_refused()
         index = positions(names, columns)
-        matrix = table.cells if index is None else table.cells[:, index]
+        matrix = cells if index is None else cells[:, index]
         own = names if index is None else [column.name for column in columns]
         if kind == "counts":
             check_counts(own, matrix)

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Bool, Num
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from bayesgen.errors import Cure, InvalidData, Words
 from bayesgen.errors.data import infinite_column, levels_changed, too_large_value
@@ -107,9 +107,9 @@ class TableColumn:
 
 @dataclass(frozen=True, eq=False)
 class MatrixColumns(OnDemand[TableColumn]):
-    """The columns of a matrix of numbers, views of it that are made on demand."""
+    """The columns of a matrix of numbers, made on demand: views of a dense one."""
 
-    matrix: Num[np.ndarray, "row feature"]
+    matrix: Block
     names: Names
 
     def __len__(self) -> int:
@@ -117,16 +117,21 @@ class MatrixColumns(OnDemand[TableColumn]):
 
     def entry(self, position: int) -> TableColumn:
         """Return one column."""
-        return TableColumn(self.names[position], "number", self.matrix[:, position])
+        if isinstance(self.matrix, csr_array):
+            cells = self.matrix[:, [position]].toarray().ravel().astype(np.float64)
+        else:
+            cells = self.matrix[:, position]
+        return TableColumn(self.names[position], "number", cells)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of equal length.
 
-    container: "pandas", "polars", "pyarrow" or "numpy": type of the input.
+    container: "pandas", "polars", "pyarrow", "numpy", "csr_array" or "csr_matrix": type of the
+        input.
     matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
-        one array; else None.
+        one array; of a sparse table a csr_array without duplicate cells; else None.
     dicts: whether rows came as a "dict", "dicts" in a list, or as "none".
     """
 
@@ -142,6 +147,11 @@ class Table:
         columns = self.columns
         lazy = isinstance(columns, MatrixColumns)
         return columns.names if lazy else tuple(column.name for column in columns)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is a sparse matrix, whose columns are numbers."""
+        return issparse(self.matrix)
 
     def take(self, rows: np.ndarray | slice) -> "Table":
         """Return the table of some rows.
@@ -181,9 +191,9 @@ class Table:
         return replace(table, columns=columns)
 
 
-def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container: str) -> Table:
-    """Return the table of an array of finite numbers and NaN; columns are views of it."""
-    return Table(MatrixColumns(matrix, names), len(matrix), container, matrix)
+def matrix_table(matrix: Block, names: Names, container: str) -> Table:
+    """Return the table of an array of finite numbers and NaN, dense or sparse."""
+    return Table(MatrixColumns(matrix, names), matrix.shape[0], container, matrix)
 
 
 def tables_together(tables: Sequence[Table]) -> Table:
@@ -415,6 +425,8 @@ def _are_counts(values: np.ndarray) -> bool:
 
 def presence(cells: Block) -> Block:
     """Return 1 where a count is above 0, else 0; missing cells stay so."""
+    if isinstance(cells, csr_array):
+        return csr_array((presence(cells.data), cells.indices, cells.indptr), cells.shape)
     if cells.dtype.kind != "f":
         return (cells > 0).astype(np.int64)
     return np.where(np.isnan(cells), cells, cells > 0)

@@ -17,7 +17,6 @@ from jaxtyping import Float, Int, UInt64
 from scipy.sparse import csr_array
 
 from bayesgen.table.columns import Name, Table, TableColumn
-from bayesgen.table.sparse import SparseTable
 
 Keys = UInt64[np.ndarray, " row"]
 
@@ -43,7 +42,7 @@ def row_keys(table: Table) -> tuple[Keys, Keys]:
         True
     """
     order, identity = (np.zeros(table.n_rows, dtype=np.uint64) for _ in range(2))
-    if isinstance(table, SparseTable):
+    if table.is_sparse:
         _add_sparse(table, identity)
         return identity, identity
     positions = table.container == "numpy"
@@ -64,7 +63,7 @@ def few_by_content(table: Table, size: int) -> Int[np.ndarray, " few"]:
     cells. All rows are returned where copies of few rows make up the table.
     """
     every = np.arange(table.n_rows)
-    if table.n_rows <= 2 * size or isinstance(table, SparseTable):
+    if table.n_rows <= 2 * size or table.is_sparse:
         return every
     keys, threshold = np.zeros(table.n_rows, dtype=np.uint64), size / table.n_rows * 2.0**64
     for column in sorted(table.columns, key=lambda column: str(column.name)):
@@ -107,7 +106,7 @@ def _cells(column: TableColumn, rows: slice) -> tuple[Keys, Keys]:
     return named, unnamed
 
 
-def _add_sparse(table: SparseTable, keys: Keys) -> None:
+def _add_sparse(table: Table, keys: Keys) -> None:
     """Add the hashes of the cells of a sparse table but for zeros, which may be absent."""
     matrix = cast(csr_array, table.matrix)
     columns, place = np.unique(matrix.indices, return_inverse=True)

@@ -27,7 +27,6 @@ from bayesgen.table.arrays import (
     as_array,
     boolean_column,
     read_array,
-    require_matrix,
     unread_column,
 )
 from bayesgen.table.columns import Name, Table, TableColumn, checked_columns
@@ -171,17 +170,6 @@ def _is_single(value: object) -> bool:
     if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
         return True
     return isinstance(value, np.ndarray) and value.ndim == 0
-
-
-def require_array(X: object) -> None:
-    """Reject complex numbers, and anything that is not an array of two axes.
-
-    Raises:
-        InvalidData: which of these.
-    """
-    if hasattr(X, "tocsr"):
-        raise sparse_refused()
-    require_matrix(X if isinstance(X, np.ndarray) else as_array(X))
 
 
 def is_frame(X: object) -> bool:

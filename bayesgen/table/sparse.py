@@ -11,22 +11,13 @@ from scipy.sparse import csr_array, csr_matrix, sparray, spmatrix
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import (
-    complex_column,
     infinite_column,
     no_columns_in_table,
     no_rows_in_table,
     not_two_dimensional,
     too_large_value,
 )
-from bayesgen.table.columns import (
-    LARGEST,
-    Names,
-    OnDemand,
-    Table,
-    TableColumn,
-    check_counts,
-    presence,
-)
+from bayesgen.table.columns import LARGEST, Names, OnDemand, Table, matrix_table
 
 
 @dataclass(frozen=True)
@@ -58,62 +49,12 @@ class PositionNames(OnDemand[str]):
         return found if found < self.n and name == f"x{found}" else None
 
 
-@dataclass(frozen=True, eq=False)
-class SparseColumns(OnDemand[TableColumn]):
-    """The columns of a sparse matrix, each made dense on demand."""
-
-    matrix: csr_array
-    names: Names
-
-    def __len__(self) -> int:
-        return self.matrix.shape[1]
-
-    def entry(self, position: int) -> TableColumn:
-        """Return one column."""
-        values = self.matrix[:, [position]].toarray().ravel().astype(np.float64)
-        return TableColumn(self.names[position], "number", values)
-
-
-@dataclass(frozen=True, eq=False)
-class SparseTable(Table):
-    """A table whose matrix is a scipy.sparse.csr_array without duplicate cells.
-
-    container: "csr_array" or "csr_matrix".
-    """
-
-    def __post_init__(self) -> None:
-        """Record the names of the columns, which are made on demand."""
-        object.__setattr__(self, "names", cast(SparseColumns, self.columns).names)
-
-    def take(self, rows: np.ndarray | slice) -> "SparseTable":
-        """Return the table of some rows."""
-        return sparse_table(self.cells[rows], self.container, self.names)
-
-    def presence(self) -> "SparseTable":
-        """Return 1 where a table of counts has one above 0; missing cells stay so."""
-        m = self.cells
-        check_counts(self.names, m)
-        there = csr_array((presence(m.data), m.indices, m.indptr), m.shape)
-        return sparse_table(there, self.container, self.names)
-
-    @property
-    def cells(self) -> csr_array:
-        """The matrix."""
-        return cast(csr_array, self.matrix)
-
-
-def sparse_table(matrix: csr_array, container: str, names: Names | None = None) -> SparseTable:
-    """Return the table of compressed rows of numbers; columns are named x0, x1, ... by default."""
-    names = PositionNames(matrix.shape[1]) if names is None else names
-    return SparseTable(SparseColumns(matrix, names), matrix.shape[0], container, matrix)
-
-
-def read_sparse(X: sparray | spmatrix) -> SparseTable:
+def read_sparse(X: sparray | spmatrix) -> Table:
     """Return the table of a sparse matrix or array of any format; compressed rows are not copied.
 
     Raises:
-        InvalidData: no rows, no columns, or not two axes; infinite or complex numbers, or
-            magnitudes beyond 1e150; cells that are not numbers.
+        InvalidData: no rows, no columns, or not two axes; infinite numbers, or magnitudes beyond
+            1e150; cells that are not numbers.
     """
     matrix = csr_array(X)
     if matrix.ndim != 2:
@@ -129,7 +70,8 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
     _check_cells(matrix)
     if matrix.dtype.kind == "b":
         matrix = csr_array((matrix.data.view(np.int8), matrix.indices, matrix.indptr), matrix.shape)
-    return sparse_table(matrix, "csr_matrix" if isinstance(X, spmatrix) else "csr_array")
+    container = "csr_matrix" if isinstance(X, spmatrix) else "csr_array"
+    return matrix_table(matrix, PositionNames(matrix.shape[1]), container)
 
 
 def build_sparse(matrix: csr_array, container: str) -> object:
@@ -139,9 +81,9 @@ def build_sparse(matrix: csr_array, container: str) -> object:
 
 def named(table: Table, names: Names) -> Table:
     """Return a sparse table under other names; a table of another kind keeps its own."""
-    if not isinstance(table, SparseTable):
+    if not table.is_sparse:
         return table
-    return sparse_table(table.cells, table.container, names)
+    return matrix_table(cast(csr_array, table.matrix), names, table.container)
 
 
 SPARSE = ("csr_array", "csr_matrix")
@@ -150,8 +92,6 @@ SPARSE = ("csr_array", "csr_matrix")
 
 def _check_cells(matrix: csr_array) -> None:
     cells = matrix.data
-    if cells.dtype.kind == "c":
-        raise complex_column(f"x{matrix.indices[0] if len(cells) else 0}")
     if cells.dtype.kind not in "biuf":
         raise InvalidData(
             "X is a sparse matrix of dtype {found}; numbers and booleans are allowed.",

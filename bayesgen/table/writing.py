@@ -35,63 +35,68 @@ def build_frame(
         A DataFrame, a pyarrow Table, or an array of shape (row, feature): float64 if all values are
         numbers, bool if all are booleans without missing values, else object.
     """
-    builders = {
-        "pandas": _build_pandas,
-        "polars": _build_polars,
-        "pyarrow": _build_pyarrow,
-        "numpy": _build_numpy,
-    }
-    return builders[container](columns, declared or {})
+    declared = declared or {}
+    if container == "numpy":
+        return _array(columns, declared)
+    column = COLUMNS[container]
+    return _frame({n: column(v, declared.get(n)) for n, v in columns.items()}, container)
 
 
-def _build_pandas(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tuple]) -> object:
+def _frame(columns: Mapping[Name, Any], container: str, index: Any = None) -> object:
+    """Return the frame of columns of one kind of container; index: of a pandas DataFrame."""
     import pandas as pd
-
-    def series(name: Name) -> object:
-        values, levels = columns[name], declared.get(name)
-        if values.dtype != object:
-            return values
-        if levels == BOOLEANS:
-            return values.astype(bool) if _is_full(values) else pd.array(values, dtype="boolean")
-        if levels is not None:
-            return pd.Categorical(values, categories=list(levels))
-        return pd.array(values.tolist())
-
-    return pd.DataFrame({name: series(name) for name in columns})
-
-
-def _build_polars(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tuple]) -> object:
-    import polars as pl
-
-    def series(name: Name) -> object:
-        values, levels = columns[name], declared.get(name)
-        if values.dtype != object:
-            return pl.Series(str(name), values)
-        if levels == BOOLEANS:
-            return pl.Series(str(name), values.tolist(), dtype=pl.Boolean)
-        text = levels is not None and all(isinstance(level, str) for level in levels)
-        return pl.Series(str(name), values.tolist(), dtype=pl.Enum(levels) if text else None)
-
-    return pl.DataFrame([series(name) for name in columns])
-
-
-def _build_pyarrow(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tuple]) -> object:
     import pyarrow as pa
 
-    def array(name: Name) -> object:
-        values, levels = columns[name], declared.get(name)
-        if values.dtype != object:
-            return pa.array(values)
-        if levels is None or levels == BOOLEANS:
-            return pa.array(values.tolist(), type=pa.bool_() if levels else None)
-        code = {level: i for i, level in enumerate(levels)}
-        codes = pa.array([code.get(value) for value in values], type=pa.int32())
-        return pa.DictionaryArray.from_arrays(codes, pa.array(list(levels)))
+    if container == "pandas":
+        return pd.DataFrame(columns, index=index)
+    if container == "pyarrow":
+        return pa.table(columns)
+    import polars as pl
 
-    return pa.table({name: array(name) for name in columns})
+    return pl.DataFrame({str(name): column for name, column in columns.items()})
 
 
-def _build_numpy(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tuple]) -> np.ndarray:
+def _pandas_column(values: np.ndarray, levels: tuple | None) -> object:
+    import pandas as pd
+
+    if values.dtype != object:
+        return values
+    if levels == BOOLEANS:
+        return values.astype(bool) if _is_full(values) else pd.array(values, dtype="boolean")
+    if levels is not None:
+        return pd.Categorical(values, categories=list(levels))
+    return pd.array(values.tolist())
+
+
+def _polars_column(values: np.ndarray, levels: tuple | None) -> object:
+    import polars as pl
+
+    if values.dtype != object:
+        return pl.Series(values)
+    if levels == BOOLEANS:
+        return pl.Series(values.tolist(), dtype=pl.Boolean)
+    text = levels is not None and all(isinstance(level, str) for level in levels)
+    return pl.Series(values.tolist(), dtype=pl.Enum(levels) if text else None)
+
+
+def _arrow_column(values: np.ndarray, levels: tuple | None) -> object:
+    import pyarrow as pa
+
+    if values.dtype != object:
+        return pa.array(values)
+    if levels is None or levels == BOOLEANS:
+        return pa.array(values.tolist(), type=pa.bool_() if levels else None)
+    code = {level: i for i, level in enumerate(levels)}
+    codes = pa.array([code.get(value) for value in values], type=pa.int32())
+    return pa.DictionaryArray.from_arrays(codes, pa.array(list(levels)))
+
+
+COLUMNS = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _arrow_column}
+"""Container -> what makes a column of it, from its values and the levels that its dtype shall
+declare, or None."""
+
+
+def _array(columns: Mapping[Name, np.ndarray], declared: Mapping[Name, tuple]) -> np.ndarray:
     stacked = np.column_stack(list(columns.values()))
     if stacked.dtype != object:
         return stacked
@@ -134,110 +139,68 @@ def fill_table(X: object, container: str, names: Names, cells: Cells, declared: 
         cells: of columns of X, by name; of an array by position "x0", "x1", ...
         declared: column -> levels, of columns to be added that declare them.
     """
-    fillers = {"pandas": _fill_pandas, "polars": _fill_polars, "pyarrow": _fill_pyarrow}
     if container == "numpy":
-        return _fill_numpy(np.asarray(X), names, cells)
-    return fillers[container](from_dicts(X), names, cells, declared)
+        out = np.array(X)
+        for j, name in enumerate(names):
+            missing, values = cells.get(name, (slice(0), np.empty(0)))
+            out[missing, j] = values[missing]
+        return out
+    frame: Any = from_dicts(X)
+    present = set(nw.from_native(frame, eager_only=True).columns)
+    columns = {}
+    for name in names:
+        if name not in present:
+            columns[name] = COLUMNS[container](cells[name][1], declared.get(name))
+            continue
+        columns[name] = frame[name]
+        if name in cells and cells[name][0].any():
+            missing, values = cells[name]
+            columns[name] = FILLED[container](frame[name], missing, values[missing])
+    return _frame(columns, container, frame.index if container == "pandas" else None)
 
 
-def _fill_numpy(X: np.ndarray, names: Names, cells: Cells) -> np.ndarray:
-    out = X.copy()
-    for j, name in enumerate(names):
-        if name in cells:
-            missing_cells, values = cells[name]
-            out[missing_cells, j] = values[missing_cells]
-    return out
-
-
-def _new(name: Name, values: np.ndarray, container: str, declared: Mapping) -> Any:
-    levels = {name: declared[name]} if name in declared else {}
-    return build_frame({name: values}, container, declared=levels)
-
-
-def _fill_pandas(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
+def _pandas_filled(column: Any, missing: np.ndarray, wanted: Any) -> object:
     import pandas as pd
 
-    columns = {}
-    for name in names:
-        if name not in X.columns:
-            new = _new(name, cells[name][1], "pandas", declared)
-            columns[name] = new[name].set_axis(X.index)
-            continue
-        series = X[name]
-        if name in cells and cells[name][0].any():
-            missing_cells, values = cells[name]
-            wanted = values[missing_cells]
-            if pd.api.types.is_float_dtype(series.dtype):
-                # levels that are whole numbers, and numbers in single precision
-                wanted = pd.Series(wanted.astype(float)).astype(series.dtype).array
-            elif wanted.dtype != object and pd.api.types.is_integer_dtype(series.dtype):
-                whole = (wanted == np.floor(wanted)).all()
-                wanted = wanted.astype(np.int64) if whole else wanted
-                series = series if whole else series.astype("Float64")
-            series = series.copy()
-            series[missing_cells] = wanted
-        columns[name] = series
-    return pd.DataFrame(columns, index=X.index)
+    if pd.api.types.is_float_dtype(column.dtype):
+        # levels that are whole numbers, and numbers in single precision
+        wanted = pd.Series(wanted.astype(float)).astype(column.dtype).array
+    elif wanted.dtype != object and pd.api.types.is_integer_dtype(column.dtype):
+        whole = (wanted == np.floor(wanted)).all()
+        wanted = wanted.astype(np.int64) if whole else wanted
+        column = column if whole else column.astype("Float64")
+    column = column.copy()
+    column[missing] = wanted
+    return column
 
 
-def _fill_polars(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
+def _polars_filled(column: Any, missing: np.ndarray, wanted: np.ndarray) -> object:
     import polars as pl
 
-    columns = []
-    for name in names:
-        if name not in X.columns:
-            columns.append(_new(name, cells[name][1], "polars", declared)[str(name)])
-            continue
-        series = X[name]
-        if name in cells and cells[name][0].any():
-            missing_cells, values = cells[name]
-            wanted = values[missing_cells].tolist()
-            if series.dtype.is_integer() and any(value != int(value) for value in wanted):
-                series = series.cast(pl.Float64)
-            if series.dtype == pl.Null:
-                dtype = pl.Series(wanted).dtype
-                series = pl.Series(str(name), [None] * len(series), dtype=dtype)
-            series = series.scatter(np.flatnonzero(missing_cells), _like(wanted, series.dtype))
-        columns.append(series)
-    return pl.DataFrame(columns)
+    values = pl.Series(wanted.tolist())
+    if column.dtype == pl.Null:
+        column = column.cast(values.dtype)
+    elif column.dtype.is_integer() and (values != values.cast(pl.Int64)).any():
+        column = column.cast(pl.Float64)
+    return column.scatter(np.flatnonzero(missing), values.cast(column.dtype))
 
 
-def _like(values: list, dtype: Any) -> Any:
-    import polars as pl
-
-    if dtype.is_integer():
-        values = [int(value) for value in values]
-    return pl.Series(values).cast(dtype)
-
-
-def _fill_pyarrow(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
+def _arrow_filled(column: Any, missing: np.ndarray, wanted: np.ndarray) -> object:
     import pyarrow as pa
 
-    columns = {}
-    for name in names:
-        if name not in X.column_names:
-            columns[name] = _new(name, cells[name][1], "pyarrow", declared)[name]
-            continue
-        columns[name] = column = X[name]
-        if name in cells and cells[name][0].any():
-            missing_cells, values = cells[name]
-            kept = column.to_pylist()
-            for i in np.flatnonzero(missing_cells):
-                kept[i] = values[i].item() if isinstance(values[i], np.generic) else values[i]
-            columns[name] = _arrow_array(kept, column.type)
-    return pa.table(columns)
-
-
-def _arrow_array(values: list, dtype: Any) -> object:
-    import pyarrow as pa
-
+    values, dtype = np.array(column.to_pylist(), dtype=object), column.type
+    values[missing] = wanted
     if pa.types.is_dictionary(dtype):
-        return pa.array(values).dictionary_encode().cast(dtype)
-    if pa.types.is_integer(dtype) and all(value == int(value) for value in values):
-        values = [int(value) for value in values]
-    elif pa.types.is_integer(dtype) or pa.types.is_null(dtype):
-        return pa.array(values)
-    return pa.array(values, type=dtype)
+        return pa.array(values.tolist()).dictionary_encode().cast(dtype)
+    whole = all(value == int(value) for value in wanted) if pa.types.is_integer(dtype) else True
+    if pa.types.is_null(dtype) or not whole:
+        return pa.array(values.tolist())
+    return pa.array(values.tolist(), type=dtype)
+
+
+FILLED = {"pandas": _pandas_filled, "polars": _polars_filled, "pyarrow": _arrow_filled}
+"""Container -> what fills a column of it: from the column, which cells are missing, and their
+values."""
 
 
 # -- rows below each other -------------------------------------------------------------------------

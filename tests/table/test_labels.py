@@ -10,7 +10,7 @@ import bayesgen as bg
 from bayesgen.estimators.validation import weights_of
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.schema.blocks import FIRST_ROWS, TOGETHER, less
-from bayesgen.table import check_declared, codes_of, distinct, read_marked_target
+from bayesgen.table import check_declared, read_target
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,11 @@ from bayesgen.table import check_declared, codes_of, distinct, read_marked_targe
 )
 def test_distinct_labels_and_codes_are_those_of_numpy(labels):
     labels = np.repeat(np.asarray(labels), 300)
-    found, given = distinct(labels), np.unique(labels)
-    assert found.dtype == given.dtype
-    np.testing.assert_array_equal(found, given)
-    for classes in (given, given[:1].astype(given.dtype), np.union1d(given, given[:1])):
-        mine = labels[np.isin(labels, classes)]
-        codes = codes_of(mine, classes)
-        assert codes.dtype == np.int64
-        np.testing.assert_array_equal(codes, np.searchsorted(classes, mine))
+    target = read_target(labels, marks=False)
+    classes, codes = np.unique(labels, return_inverse=True)
+    assert target.classes.dtype == classes.dtype and target.codes.dtype == np.int64
+    np.testing.assert_array_equal(target.classes, classes)
+    np.testing.assert_array_equal(target.codes, codes)
 
 
 @pytest.mark.parametrize("declared", [[0, 1], ["a", "b"], [0.0, 1.0], [True, False], [5]])
@@ -84,13 +81,13 @@ def test_origins_are_subtracted_alike_however_rows_lie(rng, n, order):
 def test_text_is_the_same_labels_from_every_container(column, counted):
     """From the dictionary of Arrow as from objects, with rows that have none or do not count."""
     labels = ["b", None, "a", "é", "a", "b"]
-    found = read_marked_target(column(labels), counted=counted)
+    found = read_target(column(labels), counted=counted)
     some = labels if counted is None else [labels[i] for i in counted]
     assert found.labels.tolist() == [label for label in some if label is not None]
     assert found.classes.tolist() == sorted({*found.labels})
     assert found.there.tolist() == [label is not None for label in some]
     with pytest.raises(bg.errors.InvalidData):
-        read_marked_target(column(labels), marks=False)
+        read_target(column(labels), marks=False)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

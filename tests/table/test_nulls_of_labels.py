@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayesgen.table import read_marked_target
+from bayesgen.table import read_target
 
 LABELS = {
     "array": pd.array([0, 1, pd.NA]),
@@ -19,6 +19,6 @@ LABELS = {
 
 @pytest.mark.parametrize("name", LABELS)
 def test_whole_numbers_beside_nulls_are_classes(name):
-    found = read_marked_target(LABELS[name])
+    found = read_target(LABELS[name])
     assert found.classes.dtype.kind == "i" and found.classes.tolist() == [0, 1]
     assert found.there.tolist() == [True, True, False]

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import bayesgen as bg
 from bayesgen.table import TableColumn, build_frame, is_frame, read_table
 
 NUMBERS = [1.5, np.nan, -2.0]
@@ -158,6 +159,9 @@ def test_pandas_frame_of_one_array_is_read_as_that_array():
 def test_masked_cells_are_missing():
     masked = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
     np.testing.assert_array_equal(read_table(masked).matrix, [[1, np.nan], [3, 4]])
+    rows = np.ma.masked_array(np.arange(12.0).reshape(6, 2), mask=np.eye(6, 2))
+    fits = [bg.NaiveBayes().fit(X, list("ababab")) for X in (rows, rows.filled(np.nan))]
+    np.testing.assert_array_equal(*(clf.predict_proba(rows) for clf in fits))
 
 
 def test_boolean_arrays_and_text_arrays_are_levels():

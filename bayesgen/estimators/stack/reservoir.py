@@ -1,6 +1,7 @@
 """A stratified random sample of the rows of a source, drawn in one pass."""
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.progress_bar import Progress
 from bayesgen.sources import Part, joined
-from bayesgen.table import codes_of, distinct
 
 RESERVOIR = 20_000
 """Rows of the sample: kernels have 1,000 centers, and 2,000 rows judge members."""
@@ -57,117 +57,84 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
     Raises:
         BayesgenError: rows or labels that cannot be read, with the part.
     """
-    rng, kept = np.random.default_rng(seed), Candidates.none()
-    counts: dict[Any, int] = {}
-
-    def read(part: Part) -> tuple[Part, np.ndarray, np.ndarray] | None:
-        features, labels, weight = labelled.split(part)
-        if weight is not None and not np.any(weight):
-            return None
-        earlier, own = np.array(list(counts)), validation.weights_of(weight, len(part))
-        target = validation.labels_of(labels, earlier)
-        if target.there is not None:
-            raise labelled.no_label(int((~target.there).sum()), len(part))
-        united_classes(earlier, target.classes)
-        return features, target.labels, own
-
+    rng, counts = np.random.default_rng(seed), Counter()
+    candidates = None
     with labelled.parts(progress) as parts:
         for part in parts:
             # drawn for every row, so that keys do not depend on the parts
             keys = rng.random(len(part))
             with part.located():
-                rows = read(part)
-            if rows is None:
-                continue
-            features, y, own = rows
-            there = np.flatnonzero(own)
-            classes = distinct(y[there])
-            codes = codes_of(y[there], classes)
-            for label, count in zip(classes.tolist(), np.bincount(codes), strict=True):
-                counts[label] = counts.get(label, 0) + int(count)
-            code = {label: i for i, label in enumerate(counts)}
-            position = np.array([code[label] for label in classes.tolist()])
-            kept = kept.with_part(features, y, own, there, keys[there], position[codes])
-    return kept.sample(list(counts.values()))
+                features, labels, weight = labelled.split(part)
+                if weight is not None and not np.any(weight):
+                    continue
+                earlier, own = np.array(list(counts)), validation.weights_of(weight, len(part))
+                target = validation.labels_of(labels, earlier)
+                if target.n_missing:
+                    raise labelled.no_label(target.n_missing, len(part))
+                united_classes(earlier, target.classes)
+            numbers = np.bincount(target.codes[own > 0], minlength=len(target.classes))
+            counts.update(
+                {k: int(n) for k, n in zip(target.classes.tolist(), numbers, strict=True) if n}
+            )
+            place = {label: code for code, label in enumerate(counts)}
+            codes = np.array([place.get(label, -1) for label in target.classes.tolist()])
+            rows = Candidates(features.frame, target.labels, own, keys, codes[target.codes])
+            candidates = rows.joining(candidates)
+    if candidates is None:
+        raise zero_weights()
+    number = np.array(list(counts.values()))
+    share = number / np.bincount(candidates.codes)
+    return Sample(
+        candidates.X,
+        candidates.y,
+        candidates.own,
+        (share / share.max())[candidates.codes],
+        int(number.sum()),
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Candidates:
-    """The rows that are in the sample so far.
+    """Rows that may be in the sample.
 
-    pieces: frames, labels and weights of rows of each part. piece, place: where each row is. keys,
-    codes: its random key, and its class in the order of their appearance.
+    X: a frame of the features. y: the labels. own: the weights in the source. keys: random ones.
+    codes: the class in the order in which classes appear.
     """
 
-    pieces: tuple[tuple[Part, np.ndarray, np.ndarray], ...]
-    piece: Int[np.ndarray, " row"]
-    place: Int[np.ndarray, " row"]
+    X: Any
+    y: np.ndarray
+    own: Float[np.ndarray, " row"]
     keys: Float[np.ndarray, " row"]
     codes: Int[np.ndarray, " row"]
 
-    @classmethod
-    def none(cls) -> "Candidates":
-        """Return no rows."""
-        empty = np.empty(0, dtype=np.int64)
-        return cls((), empty, empty, np.empty(0), empty)
-
-    def with_part(
-        self,
-        features: Part,
-        y: np.ndarray,
-        own: np.ndarray,
-        there: np.ndarray,
-        keys: np.ndarray,
-        codes: np.ndarray,
-    ) -> "Candidates":
-        """Return the sample of these rows and those of one more part.
-
-        Args:
-            features: of all rows of the part.
-            y: their labels.
-            own: their weights.
-            there: those of a weight above 0.
-            keys: of these.
-            codes: of these.
-        """
-        every, classes = np.append(self.keys, keys), np.append(self.codes, codes)
-        stays = smallest(every, classes)
-        before, new = stays[stays < len(self.keys)], stays[stays >= len(self.keys)]
-        new = new - len(self.keys)
-        rows = there[new]
-        piece = Part("", 0, features.take(rows)), y[rows], own[rows]
-        size = len(self.pieces)
+    def take(self, rows: Int[np.ndarray, " few"]) -> "Candidates":
+        """Return some rows, by position."""
         return Candidates(
-            (*self.pieces, piece),
-            np.append(self.piece[before], np.full(len(new), size)),
-            np.append(self.place[before], np.arange(len(new))),
-            every[stays],
-            classes[stays],
+            Part("", 0, self.X).take(rows),
+            self.y[rows],
+            self.own[rows],
+            self.keys[rows],
+            self.codes[rows],
         )
 
-    def sample(self, counts: list[int]) -> Sample:
-        """Return the rows, each with its share; counts: rows of each class in the source.
-
-        Raises:
-            InvalidData: all weights are 0.
-        """
-        if not self.pieces:
-            raise zero_weights()
-        frames, labels, weights = [], [], []
-        for i, (frame, y, own) in enumerate(self.pieces):
-            here = self.place[self.piece == i]
-            if len(here):
-                frames.append(frame.take(here))
-                labels.append(y[here])
-                weights.append(own[here])
-        number, drawn_rows = np.array(counts), np.bincount(self.codes, minlength=len(counts))
-        share = number / drawn_rows
-        return Sample(
-            joined(frames),
-            np.concatenate(labels),
-            np.concatenate(weights),
-            (share / share.max())[self.codes],
-            int(number.sum()),
+    def joining(self, earlier: "Candidates | None") -> "Candidates":
+        """Return those of earlier rows and of these that stay; these may weigh nothing."""
+        there = np.flatnonzero(self.own)
+        if earlier is None:
+            return self.take(there[smallest(self.keys[there], self.codes[there])])
+        keys = np.append(earlier.keys, self.keys[there])
+        stays = smallest(keys, np.append(earlier.codes, self.codes[there]))
+        n_earlier = len(earlier.keys)
+        rows = there[stays[stays >= n_earlier] - n_earlier]
+        if not len(rows):
+            return earlier
+        before, new = earlier.take(stays[stays < n_earlier]), self.take(rows)
+        return Candidates(
+            joined([before.X, new.X]),
+            np.append(before.y, new.y),
+            np.append(before.own, new.own),
+            np.append(before.keys, new.keys),
+            np.append(before.codes, new.codes),
         )
 
 

@@ -15,7 +15,6 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import TrainingState, learn, with_power_transforms
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
-from bayesgen.table import SparseTable
 
 E = TypeVar("E")
 
@@ -44,7 +43,7 @@ def state_after(
         estimator: name of the classifier, for errors.
     """
     rows, likelihoods = seen[-1], state.likelihoods
-    if isinstance(rows.table, SparseTable):
+    if rows.table.is_sparse:
         check_sparse(likelihoods)
     schema = state.schema.merge(rows.table, estimator=estimator)
     if bins is not None:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.errors import warn
-from bayesgen.errors.data import unseen_levels
-from bayesgen.table.columns import Name, Table, TableColumn
+from bayesgen.schema.level_codes import level_codes
+from bayesgen.table import Name, Table, TableColumn
 
 
 def levels_of(table: Table) -> dict[Name, tuple]:
@@ -39,16 +38,7 @@ def indicators(
 
 
 def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
-    if column.kind != "level":  # nothing observed: a column of NaN
-        codes = np.full(len(column.values), -1)
-    else:
-        known = {level: code for code, level in enumerate(levels)}
-        strange = [level for level in column.levels if level not in known]
-        place = np.array([known.get(level, -1) for level in column.levels] + [-1])
-        codes = place[column.values]
-        lost = int(((codes < 0) & (column.values >= 0)).sum())
-        if lost:
-            warn(unseen_levels(column.name, tuple(strange), lost, len(codes), levels))
+    codes = level_codes(column.name, levels, column, "missing")
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
         for code, level in enumerate(levels)
