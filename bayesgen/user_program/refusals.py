@@ -50,6 +50,17 @@ def rows_ignored() -> InvalidProgram:
     )
 
 
+def cannot_simulate(error: Exception) -> InvalidProgram:
+    """A program does not run without rows."""
+    return InvalidProgram(
+        "the program cannot simulate rows: {kind}: {reason}.",
+        "It is called as model(None, n_classes=..., n_rows=1) and returns (x, y); bind the sizes "
+        "that it would read from x, functools.partial(model, n_features=...).",
+        kind=type(error).__name__,
+        reason=(str(error).splitlines() or [""])[0].rstrip("."),
+    )
+
+
 def wrong_simulation(problem: str) -> InvalidProgram:
     """A program does not accept the rows that it simulated."""
     return InvalidProgram(
