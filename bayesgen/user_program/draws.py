@@ -1,4 +1,4 @@
-"""Posterior of a user's program: draws, and densities of rows given them."""
+"""Draws of a user's program, posterior and prior, and densities of rows given them."""
 
 import dataclasses
 import functools
@@ -14,8 +14,8 @@ from bayesgen.inference.components import DENSITY_FLOATS, take_rows
 from bayesgen.inference.draws import Draws, flat
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.typing import Encoded, Labels, Params, Traceable
-from bayesgen.user_program.generate import draw_missing, prior_values
-from bayesgen.user_program.program import UserProgram, evaluated, given, log_prob, split
+from bayesgen.user_program.generate import draw_missing
+from bayesgen.user_program.program import UserProgram, evaluated, given, is_drawn, log_prob, split
 from bayesgen.user_program.refusals import OBSERVED
 
 LANES = 4096
@@ -180,9 +180,7 @@ def without_density(
 def with_nan(x: Encoded, n_rows: int) -> np.ndarray:
     """Return which rows hold NaN, as booleans."""
     cells = [array.reshape(n_rows, -1) for array in x.values() if array.dtype.kind == "f"]
-    return functools.reduce(
-        np.logical_or, (np.isnan(array).any(axis=1) for array in cells), np.zeros(n_rows, bool)
-    )
+    return np.isnan(np.concatenate([np.empty((n_rows, 0)), *cells], axis=1)).any(axis=1)
 
 
 def prior_draws(
@@ -192,8 +190,26 @@ def prior_draws(
 
     Only the shapes of rows x and labels y matter.
     """
-    values = prior_values(program, x, y, int(rng.integers(2**31)), n)
+    import jax
+
+    seed = int(rng.integers(2**31))
+
+    def draw(x: Mapping, y: Traceable) -> dict[str, Traceable]:
+        return _prior(program)(jax.random.split(jax.random.key(seed), n), x, y)
+
+    values = evaluated(draw, dict(x), y)
     return {"class": {"probs": class_probs(program, values, x)}, OWNER: values}
+
+
+@functools.lru_cache(maxsize=32)
+def _prior(program: UserProgram) -> Callable:
+    import jax
+
+    def draw(key: Traceable, x: Mapping, y: Traceable) -> dict[str, Traceable]:
+        trace = program.run(x, y, key=key, value_of=given({}))[0]
+        return {name: site["value"] for name, site in trace.items() if is_drawn(site)}
+
+    return jax.jit(jax.vmap(draw, in_axes=(0, None, None)))
 
 
 def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encoded) -> np.ndarray:

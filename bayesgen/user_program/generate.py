@@ -1,4 +1,4 @@
-"""Rows and parameters that a user's program draws: simulated rows, missing cells, its prior."""
+"""Rows that a user's program draws: simulated ones, and missing cells given the others."""
 
 import functools
 import inspect
@@ -18,11 +18,16 @@ from bayesgen.user_program.program import (
     evaluated,
     given,
     in_rows,
-    is_drawn,
     is_observed,
     refusing,
 )
-from bayesgen.user_program.refusals import cannot_impute, cannot_simulate, masked, wrong_simulation
+from bayesgen.user_program.refusals import (
+    cannot_impute,
+    cannot_simulate,
+    described,
+    masked,
+    wrong_simulation,
+)
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Shapes of a row, by array."""
@@ -68,37 +73,7 @@ def _require_shapes(
         raise refused(f"their shapes are {found}, not {shapes}")
 
 
-# -- the prior -------------------------------------------------------------------------------------
-
-
-def prior_values(
-    program: UserProgram, x: Encoded, y: Labels, seed: int, n: int
-) -> dict[str, np.ndarray]:
-    """Return n draws of every parameter from its prior, (draw, ...), by site.
-
-    Only the shapes of rows x and labels y matter.
-    """
-    import jax
-
-    def draw(x: Mapping, y: Traceable) -> dict[str, Traceable]:
-        keys = jax.random.split(jax.random.key(seed), n)
-        return _prior(program)(keys, x, y)
-
-    return evaluated(draw, dict(x), y)
-
-
-@functools.lru_cache(maxsize=32)
-def _prior(program: UserProgram) -> Callable:
-    import jax
-
-    def draw(key: Traceable, x: Mapping, y: Traceable) -> dict[str, Traceable]:
-        trace = program.run(x, y, key=key, value_of=given({}))[0]
-        return {name: site["value"] for name, site in trace.items() if is_drawn(site)}
-
-    return jax.jit(jax.vmap(draw, in_axes=(0, None, None)))
-
-
-# -- rows ------------------------------------------------------------------------------------------
+# -- simulated rows --------------------------------------------------------------------------------
 
 
 def simulate(
@@ -166,7 +141,7 @@ def draw_missing(
     # rows are filled up to a power of two: few shapes are compiled
     filled = np.minimum(np.arange(1 << (n - 1).bit_length()), n - 1)
     params, rows = ({k: v[filled] for k, v in table.items()} for table in (values, x))
-    with refusing(lambda error: cannot_impute(f"{type(error).__name__}: {error}")):
+    with refusing(lambda error: cannot_impute(described(error))):
         drawn, marked = evaluated(_imputer(program), seed, params, rows, y[filled])
     _require_shapes(drawn, {name: array.shape[1:] for name, array in x.items()}, cannot_impute)
     out = {}

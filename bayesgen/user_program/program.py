@@ -3,19 +3,17 @@
 import contextlib
 import dataclasses
 import functools
-import traceback
 from collections.abc import Callable, Generator, Hashable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidProgram
-from bayesgen.errors.wording import to_type
 from bayesgen.inference.log_density import Shapes
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
 from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Traceable
-from bayesgen.user_program.refusals import one_density_per_row
+from bayesgen.user_program.refusals import stopped
 
 LABEL, ROW = "y", "row"
 """Names of the label site and of the plate of rows."""
@@ -135,38 +133,6 @@ def refusing(refusal: Callable[[Exception], InvalidProgram]) -> Generator[None]:
         raise
     except Exception as error:
         raise refusal(error) from error
-
-
-def stopped(error: Exception) -> InvalidProgram:
-    """A program raised an error; the sentence names the site where it occurred."""
-    import jax
-
-    # numpyro's `sample` has the name of the site in its frame
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
-    site = next((names["name"] for names in samples if "name" in names), None)
-    cure = "Try it by hand:{code}"
-    code = to_type("numpyro.handlers.seed(model, 0)(x, y, n_classes=2)")
-    if isinstance(error, jax.errors.JAXTypeError):
-        cure = (
-            "While JAX traces the program, only the shapes of rows and parameters are known. "
-            "Write jnp.where(...) for an if, and make tables JAX's own:{code}"
-        )
-        code = to_type("table = jnp.asarray(table)", "cells = table[y]")
-    elif isinstance(error, ValueError) and "ncompatible shapes" in str(error):
-        cure = (
-            'Inside plate "row" a site has one log density for a row; join the columns of a '
-            "row by .to_event(1):{code}"
-        )
-        code = one_density_per_row(site)
-    return InvalidProgram(
-        "the program stopped{where}: {kind}: {reason}.",
-        cure,
-        where="" if site is None else f" at site {site!r}",
-        kind=type(error).__name__,
-        reason=(str(error).splitlines() or [""])[0].rstrip("."),
-        code=code,
-    )
 
 
 def identity(model: Callable) -> Hashable:
