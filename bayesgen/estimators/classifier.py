@@ -201,6 +201,7 @@ class Classifier(Estimator):
             BayesgenError: as in `fit`, or a discount outside (0, 1].
             UnsupportedOperation: a user program, which has no additive statistics.
         """
+        self._require_statistics("partial_fit")
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
@@ -237,6 +238,7 @@ class Classifier(Estimator):
             >>> bool(abs(one.merge(other).predict_proba(X) - whole.predict_proba(X)).max() < 1e-12)
             True
         """
+        self._require_statistics("merge")
         merging.require_same_model(self, other)
         learned = self._learned_from((*self._training, *other._training))
         if self._had_unlabelled() or other._had_unlabelled():
@@ -282,6 +284,7 @@ class Classifier(Estimator):
             >>> bool(abs(clf.predict_proba(X) - rest.predict_proba(X)).max() < 1e-12)
             True
         """
+        self._require_statistics("forget")
         check_is_fitted(self)
         learned = self._learned_from(self._training)
         if self._had_unlabelled():

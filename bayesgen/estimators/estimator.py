@@ -104,6 +104,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return whether rows may be a sparse matrix."""
         return False
 
+    def _require_statistics(self, method: str) -> None:
+        """Raise if the model has no statistics, which the method adds or subtracts."""
+
     # -- parameters --------------------------------------------------------------------------------
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:

@@ -27,7 +27,6 @@ from bayesgen.user_program import (
     ProgramRows,
     infer,
     prior_draws,
-    simulate,
     validate,
 )
 
@@ -211,10 +210,7 @@ class ProgramPrior(PriorModel):
 
     def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
-        program, seed = self.state.program, int(rng.integers(2**31))
-        sizes = self.state.schema.sizes(program)
-        rows, y = simulate(program, params[OWNER], seed, sizes)
-        return self.state.schema.checked(rows), y
+        return self.state.simulate(params[OWNER], rng)
 
     def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
         """Return the posterior of encoded rows under this prior."""

@@ -36,10 +36,11 @@ from bayesgen.user_program import (
     ProgramRows,
     UserProgram,
     prior_draws,
-    size_keywords,
+    simulate,
 )
 from bayesgen.user_program import infer as infer_program
-from bayesgen.user_program.refusals import HEAD, wrong_simulation
+from bayesgen.user_program.program import LABEL
+from bayesgen.user_program.refusals import HEAD
 
 DICT = "dict"
 
@@ -133,22 +134,6 @@ class ProgramSchema(Schema):
             )
         return array.astype(dtype)
 
-    def sizes(self, program: UserProgram) -> dict[str, int]:
-        """Return the keywords of a program for sizes that rows would have shown."""
-        return size_keywords(program, {name: shape for name, (_, shape) in self.forms.items()})
-
-    def checked(self, rows: Encoded) -> dict[str, np.ndarray]:
-        """Return simulated rows as arrays of the kinds at fit.
-
-        Raises:
-            InvalidProgram: they have other shapes.
-        """
-        shapes = {name: shape for name, (_, shape) in self.forms.items()}
-        found = {name: array.shape[1:] for name, array in rows.items()}
-        if found != shapes:
-            raise wrong_simulation(f"their shapes are {found}, not {shapes}")
-        return {name: rows[name].astype(dtype) for name, (dtype, _) in self.forms.items()}
-
     def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return arrays in the container of the training rows: DataFrame, array or dict."""
         if self.columns is not None:
@@ -171,6 +156,18 @@ class ProgramState(TrainingState):
             NoAttribute: always.
         """
         raise no_evidence_in_closed_form("a program of your own")
+
+    def simulate(
+        self, values: Mapping[str, np.ndarray], rng: np.random.Generator
+    ) -> tuple[dict[str, Traceable], Labels]:
+        """Return a row in the form at fit, and its class code, for each draw of the sites' values.
+
+        Raises:
+            InvalidProgram: the simulated rows do not match the form of its input.
+        """
+        shapes = {name: shape for name, (_, shape) in self.schema.forms.items()}
+        rows, y = simulate(self.program, values, int(rng.integers(2**31)), shapes)
+        return {name: rows[name].astype(dtype) for name, (dtype, _) in self.schema.forms.items()}, y
 
     def to_keep(self) -> "ProgramState":
         """Return the state without the rows."""
@@ -220,9 +217,10 @@ class FittedProgram(Fitted):
         Raises:
             InvalidProgram: the simulated rows do not match the form of its input.
         """
-        sizes = self.state.schema.sizes(self.state.program)
-        rows, y = self.draws.simulate(n, rng, sizes, own)
-        return self.state.schema.checked(rows), y
+        values = self.draws.parameters(rng, n)[OWNER]
+        if own is not None:
+            values = values | {LABEL: np.full((n, 1), own)}
+        return self.state.simulate(values, rng)
 
     def impute(self, X: T, table: ProgramTable, draws: int, rng: np.random.Generator) -> list[T]:
         """Return independent imputations of X, from which `table` was read.
@@ -303,10 +301,10 @@ def new_state(
     labelled, other = rows.labelled, rows.unlabelled
     y = labelled.codes_among(classes)
     count = np.bincount(y, labelled.weight, minlength=len(classes)).astype(float)
-    rest = None
+    unlabelled = None
     if other is not None and weight:
-        rest = schema.encode(other.table), weight * other.weight
-    observed = ProgramRows(schema.encode(labelled.table), y, labelled.weight, rest)
+        unlabelled = {"x": schema.encode(other.table), "weight": weight * other.weight}
+    observed = ProgramRows(schema.encode(labelled.table), y, labelled.weight, unlabelled)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
 
 

@@ -49,9 +49,10 @@ from bayesgen.inference.unlabelled_rows import (
     first_shares,
 )
 from bayesgen.inference.unlabelled_weights import learned, own_logs
+from bayesgen.likelihoods.protocols import MaximumLikelihood
 from bayesgen.likelihoods.remainder import is_whole
 from bayesgen.problem import Problem
-from bayesgen.typing import Joint, Weights
+from bayesgen.typing import Joint
 
 LEARN = "learn"
 Weight = str | float | int | None
@@ -140,7 +141,8 @@ def infer(
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
         labelled = state.labelled(seen, unseen).judging(judged.rows)
-        given_all = _Inference(completed, prior, rows, labelled, judged.weight, seed)
+        judges = dataclasses.replace(labelled.left_out, weight=judged.weight)
+        given_all = _Inference(completed, prior, rows, labelled, judges, seed)
         state, inferred = given_all.fit(method, weight)
     state.warn_of(inferred.components)
     return state, inferred
@@ -198,7 +200,8 @@ def _method(
     automatic = isinstance(inference, str) and inference == "auto"
     method = Exact() if automatic else method_of(inference)
     for part in state.likelihoods.values():
-        if not part.conjugate:
+        no_maximum = isinstance(method, MLE) and not isinstance(part, MaximumLikelihood)
+        if no_maximum or not part.conjugate:
             refuse(part.title, "it has no closed form")
     if isinstance(method, NUTS):
         why = "it sums over their classes in programs of your own alone"
@@ -260,26 +263,21 @@ class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
     state: of the labeled rows, with the statistics that complete guesses. prior: of the classes.
-    rows: those without a label. labelled: those with a label that were kept, of which some judge.
-    weight: of the judges. seed: of draws.
+    rows: those without a label. labelled: those with a label that were kept. judges: those of them
+    that judge, with their weights as judges. seed: of draws.
     """
 
     state: TrainingState
     prior: Spec
     rows: UnlabelledRows
     labelled: LabelledRows
-    weight: Weights
+    judges: LabelledRows
     seed: int
 
     @functools.cached_property
     def problem(self) -> Problem:
         """The problem of the labeled rows."""
         return self.state.problem(self.prior)
-
-    @functools.cached_property
-    def judges(self) -> LabelledRows:
-        """The labeled rows that judge, with their weights as judges."""
-        return dataclasses.replace(self.labelled.left_out, weight=self.weight)
 
     @functools.cached_property
     def few(self) -> Int[np.ndarray, " few"]:
@@ -313,7 +311,8 @@ class _Inference:
             details = {ROWS: float(self.rows.n_rows), WEIGHT: weight}
             inferred.components.report.details.update(details)
         guesses = cast(ExpectedLabels, best.state.unlabelled).guesses
-        return dataclasses.replace(self.state, unlabelled=inferred.expected(guesses)), inferred
+        expected = ExpectedLabels(guesses, inferred.added, inferred.shares)
+        return dataclasses.replace(self.state, unlabelled=expected), inferred
 
     def with_likelier_guesses(self) -> "_Inference":
         """Return the inference with guesses from labeled rows alone, if these predict better.
@@ -325,7 +324,7 @@ class _Inference:
         alone = dataclasses.replace(self.state, unlabelled=None)
         scores = alone.leave_one_out(self.prior, self.labelled)
         gain = own_logs(scores, self.judges) - self._left_out_logs(self.problem)
-        if gain @ self.weight <= STRONG:
+        if gain @ self.judges.weight <= STRONG:
             return self
         state = dataclasses.replace(alone, unlabelled=ExpectedLabels(alone.statistics))
         return dataclasses.replace(self, state=state)
@@ -341,16 +340,15 @@ class _Inference:
         if isinstance(method, MLE | MAP):
             return unlabelled.estimate(method, problem, rows, shares)
         maximum = unlabelled.maximize(MAP(), problem, rows, shares)
-        added = rows.statistics(problem.reader.full, maximum.shares)
-        self._warn_of_harm(problem.plus(added), weight)
+        whole = problem.plus(maximum.added)
+        self._warn_of_harm(whole, weight)
         if isinstance(method, Expected):
-            closed = method.infer(problem.plus(added), seed)
-            report = unlabelled.reported(closed, rows.n_rows, maximum)
-            closed = dataclasses.replace(closed, report=report)
-            return Inferred(closed, maximum.shares, (added,))
+            closed = method.infer(whole, seed)
+            closed = dataclasses.replace(closed, report=unlabelled.reported(closed, maximum))
+            return Inferred(closed, maximum.shares, (maximum.added,))
         sampler = method if isinstance(method, Augmentation) else Augmentation(method.draws)
         inferred = sampled(sampler, problem, rows, seed)
-        return dataclasses.replace(inferred, added=(added,))
+        return dataclasses.replace(inferred, added=(maximum.added,))
 
     def _left_out_logs(self, problem: Problem) -> Float[np.ndarray, " judge"]:
         """Return log P(y_i given x_i, the other rows of a problem) of the judges."""
@@ -368,7 +366,7 @@ class _Inference:
         if len(self.few) or not np.isclose(kept, fitted):
             return
         gap = self._left_out_logs(self.problem) - self._left_out_logs(whole)
-        share = self.weight / self.weight.sum()
+        share = self.judges.weight / self.judges.weight.sum()
         loss = float(gap @ share)
         # standard error of a weighted mean
         error = float(np.sqrt(share**2 @ (gap - loss) ** 2))

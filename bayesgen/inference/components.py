@@ -171,7 +171,10 @@ class Components(abc.ABC):
     def require_loo(self) -> None:
         """Raise unless rows can be left out, exactly or by reweighting draws."""
         if not self.reweighable:
-            self.require_leave_one_out("loo()")
+            cure = (
+                "Pass inference='nuts', or score held-out rows by bg.compare({'this': clf}, X, y)"
+            )
+            self.require_leave_one_out("loo()", cure if self.point else None)
 
     # -- draws -----------------------------------------------------------------------------------
 

@@ -208,8 +208,7 @@ class Draws(Components):
         """Return the posterior in the user's own units."""
         params = {n: f.shift_params(self.params[n], origin[n]) for n, f in self.families.items()}
         families = {n: f.shifted(origin[n]) for n, f in self.families.items()}
-        params = {"class": self.params["class"], **params}
-        return dataclasses.replace(self, params=params, blocks=families)
+        return dataclasses.replace(self, params=self.params | params, blocks=families)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n of the draws, picked at random (a point estimate repeats itself)."""

@@ -9,7 +9,7 @@ along flat ridges; a quasi-Newton method then converges to it.
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -191,27 +191,48 @@ class MAP:
         return params, [], account
 
 
+def closed_forms(
+    method: MLE | MAP,
+    model: Model,
+    statistics: ModelStatistics,
+    start: Mapping[str, Params] | None = None,
+    steps: int | None = None,
+) -> tuple[dict[str, Params], list[tuple[str, Repair]], dict[str, float]]:
+    """Return what has a closed form: parameters by owner, repairs by block, and report details.
+
+    Args:
+        method: of the estimate.
+        model: class prior and likelihoods; blocks without a closed form are left out.
+        statistics: of the rows.
+        start: parameters near the estimate, by block, if any are known.
+        steps: of EM over missing cells at most; by default it comes to rest.
+    """
+    params, findings = {"class": method.classes(model.classes, statistics.count)}, []
+    details: dict[str, float] = {}
+    for name, part in model.blocks.items():
+        near = None if start is None else start[name]
+        closed = method.closed_form(part, statistics.blocks[name], near, steps)
+        if closed is not None:
+            params[name], repairs, account = closed
+            findings += [(name, repair) for repair in repairs]
+            details |= account.details(name) if account else {}
+    return params, findings, details
+
+
 def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     """Return an estimate by closed forms, and by optimization of the blocks without one."""
     start, model, statistics = time.perf_counter(), problem.model, problem.statistics
-    found: dict[str, Params] = {}
-    details: dict[str, float] = {}
-    findings: list[tuple[str, Repair]] = []
+    closed: dict[str, Params] = {}
+    findings, details = [], {}
     if method.solver == "auto":
-        found["class"] = method.classes(model.classes, statistics.count)
-        for name, part in model.blocks.items():
-            closed = method.closed_form(part, statistics.blocks[name])
-            if closed is not None:
-                found[name], repairs, account = closed
-                findings += [(name, repair) for repair in repairs]
-                details |= account.details(name) if account else {}
-    rest = model.only([name for name in model.blocks if name not in found])
-    if rest.blocks or method.solver == "svi":
-        optimum, details["gradient_norm"] = optimize(rest, statistics, method.terms)
-        found = optimum | found
+        closed, findings, details = closed_forms(method, model, statistics)
+    others = model.only([name for name in model.blocks if name not in closed])
+    if others.blocks or method.solver == "svi":
+        optimum, details["gradient_norm"] = optimize(others, statistics, method.terms)
+        closed = optimum | closed
     seconds = time.perf_counter() - start
     report = estimate_report(method.name, seconds, details, tuple(findings))
-    params = {name: found[name] for name in ("class", *model.blocks)}
+    params = {name: closed[name] for name in ("class", *model.blocks)}
     return point_estimate(params, model.blocks, problem.reader, report)
 
 

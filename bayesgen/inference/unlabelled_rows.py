@@ -17,20 +17,19 @@ import dataclasses
 import functools
 import operator
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
 from scipy.sparse import issparse, vstack
 
 from bayesgen.errors import Cure, Words
-from bayesgen.errors.operations import no_closed_form
 from bayesgen.inference.closed_form import ClosedForm
-from bayesgen.inference.components import Components, take_rows
+from bayesgen.inference.components import Components
 from bayesgen.inference.draws import Draws, point_estimate
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.missing import expected_statistics
-from bayesgen.inference.point_estimates import MAP, MLE
+from bayesgen.inference.point_estimates import MAP, MLE, closed_forms
 from bayesgen.inference.report import Report
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
@@ -42,8 +41,6 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 CHUNK = 4096
 """Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
-FLOATS = 1_000_000
-"""Log densities held at once: 8 MB."""
 ROWS, WEIGHT = "unlabelled.rows", "unlabelled.weight"
 """Names, in the details of a report, of the number of unlabeled rows and of their mean weight."""
 MOST_STEPS = 5000
@@ -112,16 +109,29 @@ def first_shares(problem: Problem, rows: UnlabelledRows) -> Joint:
 class Maximum:
     """The end of EM.
 
+    problem: of the labeled rows. rows: those without a label, at their weights in the density.
     params: by owner, the class probabilities under "class". shares: r_ik at the parameters.
     heights: observed log likelihood after each step. converged: whether the last step changed
     nothing. findings: repairs of degenerate estimates, as (block, finding).
     """
 
+    problem: Problem
+    rows: UnlabelledRows
     params: dict[str, Params]
     shares: Joint
-    heights: list[float]
-    converged: bool
-    findings: tuple[tuple[str, Repair], ...] = ()
+    heights: Sequence[float] = ()
+    converged: bool = True
+    findings: Sequence[tuple[str, Repair]] = ()
+
+    @functools.cached_property
+    def added(self) -> ModelStatistics:
+        """The statistics that are expected of the rows without a label."""
+        return self.rows.statistics(self.problem.reader.full, self.shares)
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Entries of `Report.details`."""
+        return {ROWS: float(self.rows.n_rows), "em.steps": float(len(self.heights))}
 
 
 def maximize(
@@ -152,7 +162,7 @@ def maximize(
     encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
         expected = problem.plus(rows.statistics(reader.full, shares)).statistics
-        params, findings = maximum_of(method, model, expected, params, cell_steps)
+        params, findings, _ = closed_forms(method, model, expected, params, cell_steps)
         draw = {
             owner: {name: np.asarray(value)[None] for name, value in values.items()}
             for owner, values in params.items()
@@ -164,7 +174,7 @@ def maximize(
             before, shares = shares, class_probabilities(joint, np.log(params["class"]["probs"]))
         converged = bool(np.abs(shares - before).max(initial=0.0) <= tolerance)
         if converged or len(heights) >= most_steps:
-            return Maximum(params, shares, heights, converged, findings)
+            return Maximum(problem, rows, params, shares, heights, converged, findings)
 
 
 def with_one_prior(
@@ -184,28 +194,6 @@ def with_one_prior(
         evidences = [require_evidence(prior).log_evidence(rows) for prior in part.components]
         blocks[name] = part.components[int(np.argmax(evidences))]
     return dataclasses.replace(model, blocks=blocks)
-
-
-def maximum_of(
-    method: MLE | MAP,
-    model: Model,
-    statistics: ModelStatistics,
-    start: Mapping[str, Params] | None = None,
-    cell_steps: int | None = None,
-) -> tuple[dict[str, Params], tuple[tuple[str, Repair], ...]]:
-    """Return the parameters of complete rows in closed form, and the repairs they needed.
-
-    start: parameters near them, by block, if any are known. cell_steps: of EM over missing cells.
-    """
-    params, findings = {"class": method.classes(model.classes, statistics.count)}, []
-    for name, part in model.blocks.items():
-        near = None if start is None else start[name]
-        closed = method.closed_form(part, statistics.blocks[name], near, cell_steps)
-        if closed is None:
-            raise no_closed_form(f"block {name!r}, {part.title},", method.name)
-        params[name], repairs, _ = closed
-        findings += [(name, repair) for repair in repairs]
-    return params, tuple(findings)
 
 
 def log_joint(
@@ -265,65 +253,46 @@ class Inferred:
     added: tuple[ModelStatistics, ...] = ()
     shares: Float[np.ndarray, " weight"] = dataclasses.field(default_factory=lambda: np.ones(1))
 
-    def expected(self, guesses: ModelStatistics) -> ExpectedLabels:
-        """Return the expected labels and statistics, beside what completed the prior guesses."""
-        return ExpectedLabels(guesses, self.added, self.shares[: len(self.added)])
 
-
-SAMPLES = Cure(" unlabelled=1 samples them.", " --unlabelled 1 samples them.")
-"""What draws the labels that were replaced by their expectation."""
 EM_STOPPED = Words("EM over the labels stopped before it converged: ") + Cure(
     "state stronger priors, or a smaller weight unlabelled=.",
     "state a smaller weight, --unlabelled.",
 )
 
 
-def reported(posterior: ClosedForm, n_rows: int, maximum: Maximum) -> Report:
-    """Return the report of an expected posterior; n_rows: without a label."""
+def reported(posterior: ClosedForm, maximum: Maximum) -> Report:
+    """Return the report of a posterior given expected labels."""
     report = posterior.report
     converged, outcome = report.converged and maximum.converged, EM_STOPPED
     if converged:
-        outcome = (
-            Words(
-                f"Closed form after the labels of {n_rows:,} rows were replaced by their "
-                "expectation at the mode: intervals are too narrow by what is unknown of them."
-            )
-            + SAMPLES
-        )
+        outcome = Words(
+            f"Closed form after the labels of {maximum.rows.n_rows:,} rows were replaced by their "
+            "expectation at the mode: intervals are too narrow by what is unknown of them."
+        ) + Cure(" unlabelled=1 samples them.", " --unlabelled 1 samples them.")
     if report.method == "expected":
         outcome = outcome + " " + report.outcome
-    details = report.details | {ROWS: float(n_rows), "em.steps": float(len(maximum.heights))}
-    changed = {"method": "expected", "converged": converged, "details": details}
-    return dataclasses.replace(report, outcome=outcome, **changed)
+    details = report.details | maximum.details
+    return Report("expected", report.seconds, converged, outcome, details, report.findings)
 
 
 def estimate(method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint) -> Inferred:
     """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
     start = time.perf_counter()
     maximum = maximize(method, problem, rows, shares)
-    details = {
-        ROWS: float(rows.n_rows),
-        "em.steps": float(len(maximum.heights)),
-        "log_likelihood": maximum.heights[-1],
-    }
-    verdict = Words("Converged.") if maximum.converged else EM_STOPPED
+    converged, findings = maximum.converged, tuple(maximum.findings)
+    outcome = Words("Converged.") if converged else EM_STOPPED
+    details = maximum.details | {"log_likelihood": maximum.heights[-1]}
     seconds = time.perf_counter() - start
-    report = Report(method.name, seconds, maximum.converged, verdict, details, maximum.findings)
+    report = Report(method.name, seconds, converged, outcome, details, findings)
     blocks, reader = problem.model.blocks, problem.reader
     return Inferred(point_estimate(maximum.params, blocks, reader, report), maximum.shares)
 
 
 def mean_labels(posterior: Draws, encoded: Encoded, n_rows: int) -> Joint:
-    """Return the mean over all draws of P(y = k given x_i, theta), shape (row, class).
-
-    Of all draws only as many rows are held at once as make FLOATS log densities.
-    """
+    """Return the mean over all draws of P(y = k given x_i, theta), shape (row, class)."""
     log_classes = posterior.log_classes()
-    n_draws, n_classes = int(np.prod(posterior.shape)), len(log_classes)
-    out = np.empty((n_rows, n_classes))
-    for rows in row_chunks(n_rows, max(1, FLOATS // (n_draws * n_classes))):
-        size = len(range(n_rows)[rows])
-        joint = posterior.each_log_joint(take_rows(encoded, rows), size)
-        proba = class_probabilities(joint.reshape(-1, n_classes), log_classes)
-        out[rows] = proba.reshape(size, n_draws, n_classes).mean(axis=1)
+    out = np.empty((n_rows, len(log_classes)))
+    for rows, joint in posterior.joint_draws(encoded, n_rows):
+        proba = class_probabilities(joint.reshape(-1, len(log_classes)), log_classes)
+        out[rows] = proba.reshape(joint.shape).mean(axis=1)
     return out

@@ -79,40 +79,34 @@ def learned(
         rows: those without a label.
         seed: of draws.
     """
-    likelihoods = problem.reader.full
     centers = modes(with_one_prior(problem.model, problem.statistics), problem.statistics)
-    maxima = [Maximum(centers, first_shares(problem, rows), [], converged=True)]
+    maxima = [Maximum(problem, rows.times(GRID[0]), centers, first_shares(problem, rows))]
     for weight in GRID[1:]:
         # from the end at the weight before: two thirds of the steps (measured)
         shares, params = maxima[-1].shares, maxima[-1].params
-        maxima.append(
-            maximize(MAP(), problem, rows.times(weight), shares, tolerance=TOLERANCE, start=params)
-        )
-    added = [
-        rows.times(weight).statistics(likelihoods, maximum.shares)
-        for weight, maximum in zip(GRID, maxima, strict=True)
-    ]
+        weighted = rows.times(weight)
+        maxima.append(maximize(MAP(), problem, weighted, shares, tolerance=TOLERANCE, start=params))
+    problems = [problem.plus(maximum.added) for maximum in maxima]
     scores = [
-        leave_one_out(problem.plus(statistics), judges, maximum.params)
-        for statistics, maximum in zip(added, maxima, strict=True)
+        leave_one_out(whole, judges, maximum.params)
+        for whole, maximum in zip(problems, maxima, strict=True)
     ]
     logs = np.array([own_logs(score, judges) for score in scores])
     # known labels flatter a weight: one that is negligible with them would be so without
     larger = np.flatnonzero(_stacked(logs, judges)[1:] > NEGLIGIBLE) + 1
-    incomplete = any_missing(problem.model, problem.plus(added[-1]).statistics)
+    incomplete = any_missing(problem.model, problems[-1].statistics)
     folds = _folds(scores[0], judges, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
     for i in larger.tolist():
-        weighted = rows.times(GRID[i])
         for fold in folds:
-            logs[i, fold] = _logs_without(problem, judges.at(fold), weighted, maxima[i])
+            logs[i, fold] = _logs_without(judges.at(fold), maxima[i])
     share = _stacked(logs, judges)
     large = np.flatnonzero(share > NEGLIGIBLE).tolist()
     share = share[large] / share[large].sum()
     members = tuple(
-        Expected(max(FEWEST_DRAWS, round(method.draws * part))).infer(problem.plus(added[i]), seed)
+        Expected(max(FEWEST_DRAWS, round(method.draws * part))).infer(problems[i], seed)
         for i, part in zip(large, share.tolist(), strict=True)
     )
-    report, total = reported(members[-1], rows.n_rows, maxima[large[-1]]), judges.weight.sum()
+    report, total = reported(members[-1], maxima[large[-1]]), judges.weight.sum()
     logs_with = np.logaddexp.reduce(np.log(share)[:, None] + logs[large])
     report.details[WEIGHT] = float(share @ np.array(GRID)[large])
     report.details["unlabelled.loo_without"] = float(logs[0] @ judges.weight / total)
@@ -120,7 +114,7 @@ def learned(
     labels = np.tensordot(share, np.stack([maxima[i].shares for i in large]), 1)
     labels /= labels.sum(axis=1, keepdims=True)
     average = Average(problem.reader, report, members, share)
-    return Inferred(average, labels, tuple(added[i] for i in large), share)
+    return Inferred(average, labels, tuple(maxima[i].added for i in large), share)
 
 
 def _stacked(
@@ -130,18 +124,16 @@ def _stacked(
     return weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
 
 
-def _logs_without(
-    problem: Problem, fold: LabelledRows, rows: UnlabelledRows, whole: Maximum
-) -> Float[np.ndarray, " row"]:
+def _logs_without(fold: LabelledRows, whole: Maximum) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows) of the labeled rows of a fold, EM without it.
 
-    rows: without a label, at the weight that is scored. whole: the end of EM with all labels.
+    whole: the end of EM with all labels, at the weight that is scored.
     """
-    likelihoods = problem.reader.full
+    problem, rows = whole.problem, whole.rows
     lost = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
     maximum = maximize(
         MAP(),
-        problem.minus(lost.labelled(likelihoods, fold.y)),
+        problem.minus(lost.labelled(problem.reader.full, fold.y)),
         rows,
         whole.shares,
         tolerance=TOLERANCE,
@@ -149,8 +141,7 @@ def _logs_without(
         start=whole.params,
         cell_steps=CELL_STEPS,
     )
-    added = rows.statistics(likelihoods, maximum.shares)
-    return own_logs(leave_one_out(problem.plus(added), fold, maximum.params), fold)
+    return own_logs(leave_one_out(problem.plus(maximum.added), fold, maximum.params), fold)
 
 
 def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:

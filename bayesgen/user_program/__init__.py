@@ -3,8 +3,7 @@
 from bayesgen.user_program.draws import OWNER as OWNER
 from bayesgen.user_program.draws import ProgramDraws as ProgramDraws
 from bayesgen.user_program.draws import prior_draws as prior_draws
-from bayesgen.user_program.draws import simulate as simulate
-from bayesgen.user_program.draws import size_keywords as size_keywords
+from bayesgen.user_program.generate import simulate as simulate
 from bayesgen.user_program.inference import ProgramRows as ProgramRows
 from bayesgen.user_program.inference import infer as infer
 from bayesgen.user_program.program import SINGLE as SINGLE

@@ -2,26 +2,22 @@
 
 import dataclasses
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.errors import InvalidProgram, UnsupportedOperation
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import not_an_instance
 from bayesgen.errors.operations import unsupported
-from bayesgen.inference.laplace import LaplaceFit, fit_laplace
+from bayesgen.inference.components import take_rows
+from bayesgen.inference.draws import flat
+from bayesgen.inference.laplace import fit_laplace
 from bayesgen.inference.log_density import NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
 from bayesgen.inference.point_estimates import MAP, MLE, estimate_report
-from bayesgen.inference.report import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
-from bayesgen.user_program.draws import (
-    OWNER,
-    ProgramDraws,
-    class_probs,
-    not_finite,
-    site_densities,
-)
+from bayesgen.user_program.draws import OWNER, ProgramDraws, class_probs, without_density
 from bayesgen.user_program.program import OTHER, Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
@@ -34,13 +30,13 @@ SHARE = 8
 class ProgramRows:
     """Rows x with class codes y (row,) and their weights (row,).
 
-    other: rows without a class, and their weights; None: there are none.
+    other: "x" and "weight" of the rows without a class; None: there are none.
     """
 
     x: Arrays
     y: Labels
     weight: Weights
-    other: tuple[Arrays, Weights] | None = None
+    other: Mapping[str, Arrays | Weights] | None = None
 
 
 def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int) -> ProgramDraws:
@@ -53,20 +49,30 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
     """
     method = choose_method(inference)
     facts = validate(program, rows.x, rows.y)
-    density, tree = ProgramLogDensity(program, facts.shapes), _tree(facts, rows)
+    density, tree = ProgramLogDensity.at(program, facts.start), _tree(facts, rows)
     began = time.perf_counter()
     terms = NUTS_TERMS if isinstance(method, NUTS) else method.terms
     fit = fit_laplace(density, tree, terms)
     if np.isinf(fit.gradient):
-        raise _not_finite(program, fit, rows)
-    tree |= {"centre": fit.centre, "width": fit.width}
+        raise without_density(program, fit.values, rows.x, rows.y, np.arange(len(rows.y)))
     if isinstance(method, NUTS):
+        tree |= {"centre": fit.centre, "width": fit.width}
         values, stats, report = method.sample(density, tree, seed)
     else:
         values, stats = {site: v[None, None] for site, v in fit.values.items()}, {}
         details = {"gradient_norm": fit.gradient, "evaluations": float(fit.evaluations)}
         report = estimate_report(method.name, time.perf_counter() - began, details)
-    return _draws(program, facts, rows, values, stats, report)
+    shape = next(iter(values.values())).shape[:2]
+    if facts.labels_alike:
+        drawn = {site: flat(value) for site, value in values.items()}
+        probs = class_probs(program, drawn, rows.x).reshape(*shape, -1)
+    else:
+        count = np.bincount(rows.y, rows.weight, minlength=program.n_classes)
+        probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
+    params = {"class": {"probs": probs}, OWNER: values}
+    return ProgramDraws(
+        Reader({}, {}), report, params, {}, stats, program=program, labels_alike=facts.labels_alike
+    )
 
 
 def choose_method(inference: object) -> NUTS | MAP | MLE:
@@ -96,57 +102,10 @@ def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
     n_rows = len(rows.y)
     step = max(1, (1 << n_rows.bit_length()) // (2 * SHARE))
     filled = np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)
-    other = (
-        {} if rows.other is None else {OTHER: dict(zip(("x", "weight"), rows.other, strict=True))}
-    )
-    return other | {
-        "x": {name: array[filled] for name, array in rows.x.items()},
+    return ({} if rows.other is None else {OTHER: rows.other}) | {
+        "x": take_rows(rows.x, filled),
         "y": rows.y[filled],
         "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
         "centre": facts.start,
-        "width": {name: np.ones(shape) for name, shape in facts.shapes},
+        "width": {name: np.ones(u.shape) for name, u in facts.start.items()},
     }
-
-
-def _draws(
-    program: UserProgram,
-    facts: ProgramFacts,
-    rows: ProgramRows,
-    values: dict,
-    stats: dict,
-    report: Report,
-) -> ProgramDraws:
-    shape = next(iter(values.values())).shape[:2]
-    flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in values.items()}
-    if facts.labels_alike:
-        probs = class_probs(program, flat, rows.x).reshape(*shape, -1)
-    else:
-        count = np.bincount(rows.y, rows.weight, minlength=program.n_classes)
-        probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
-    return ProgramDraws(
-        reader=Reader({}, {}),
-        report=report,
-        params={"class": {"probs": probs}, OWNER: values},
-        blocks={},
-        sample_stats=stats,
-        program=program,
-        labels_alike=facts.labels_alike,
-    )
-
-
-def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> InvalidProgram:
-    """Return the error naming the site and the rows without a finite density."""
-    found = site_densities(program, fit.values, rows.x, rows.y)
-    for name, density in found.items():
-        wrong = np.flatnonzero(~np.isfinite(density)).tolist()
-        if wrong and density.ndim:
-            return not_finite(name, wrong, rows.x, density[wrong])
-    outside = (n for n, density in found.items() if not density.ndim and not np.isfinite(density))
-    site = next(outside, None)
-    return InvalidProgram(
-        "the program has no finite density, or no finite gradient, at {where} where the fit "
-        "starts.",
-        "Look for a negative scale, a division by zero, or a NaN that is masked only after it "
-        "was used; apply jnp.where first.",
-        where="its priors" if site is None else f"site {site!r}",
-    )

@@ -1,20 +1,19 @@
 """A user's NumPyro program: its sites at given parameters, and log densities of its rows."""
 
+import contextlib
 import dataclasses
 import functools
-import traceback
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidProgram
-from bayesgen.errors.wording import to_type
 from bayesgen.inference.log_density import Shapes
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
 from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Traceable
-from bayesgen.user_program.refusals import one_density_per_row
+from bayesgen.user_program.refusals import stopped
 
 LABEL, ROW = "y", "row"
 """Names of the label site and of the plate of rows."""
@@ -88,21 +87,16 @@ class UserProgram:
         """
         from jax import random
 
-        return attempt(lambda: self.run(x, y, key=random.key(0), value_of=value_of)[0])
+        with refusing(stopped):
+            return self.run(x, y, key=random.key(0), value_of=value_of)[0]
 
-    def densities(self, values: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
-        """Return the log density of each observed site at parameter values.
+    def densities(self, x: Mapping, y: Traceable, value_of: ValueOf) -> dict[str, Traceable]:
+        """Return the log density of each site of one run on rows.
 
-        Those within the plate of rows have the shape (row,), others are one number.
+        That of data in the plate of rows has the shape (row,), others are one number.
         """
-        trace = self.sites(x, y, given(values))
-        return {name: reduced(site) for name, site in trace.items() if is_observed(site)}
-
-    def scores(
-        self, values: Mapping, x: Mapping, y: Traceable
-    ) -> tuple[Traceable, Traceable, Traceable]:
-        """Return log densities of labels (row,), of rows given labels (row,), and of the rest."""
-        return split(self.sites(x, y, given(values)))
+        trace = self.sites(x, y, value_of)
+        return {n: reduced(site) for n, site in trace.items() if site["type"] == "sample"}
 
     def key(self) -> Hashable:
         """Return a key of the traced program."""
@@ -130,53 +124,15 @@ def evaluated(function: Callable, *arguments: object) -> Any:
         return jax.device_get(function(*arguments))
 
 
-def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
-    """Return the result of a run of a program.
-
-    Raises:
-        InvalidProgram: replaces the error of the program, naming the site where it occurred.
-    """
-    import jax
-
+@contextlib.contextmanager
+def refusing(refusal: Callable[[Exception], InvalidProgram]) -> Generator[None]:
+    """Raise the refusal of an error in place of it; a program of the user's own may stop anyhow."""
     try:
-        return run()
+        yield
     except BayesgenError:
         raise
-    # a program of the user's own may stop in any way
     except Exception as error:
-        # numpyro's `sample` has the name of the site in its frame
-        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
-        site = next((names["name"] for names in samples if "name" in names), None)
-        if isinstance(error, jax.errors.JAXTypeError):
-            raise _stopped(
-                site,
-                error,
-                "While JAX traces the program, only the shapes of rows and parameters are known. "
-                "Write jnp.where(...) for an if, and make tables JAX's own:{code}",
-                to_type("table = jnp.asarray(table)", "cells = table[y]"),
-            ) from error
-        if isinstance(error, ValueError) and "ncompatible shapes" in str(error):
-            raise _stopped(
-                site,
-                error,
-                'Inside plate "row" a site has one log density for a row; join the columns of a '
-                "row by .to_event(1):{code}",
-                one_density_per_row(site),
-            ) from error
-        by_hand = to_type("numpyro.handlers.seed(model, 0)(x, y, n_classes=2)")
-        raise _stopped(site, error, "Try it by hand:{code}", by_hand) from error
-
-
-def _stopped(site: str | None, error: Exception, cure: str, code: str) -> InvalidProgram:
-    return InvalidProgram(
-        "the program stopped{where}: {kind}: {reason}.",
-        cure,
-        where="" if site is None else f" at site {site!r}",
-        kind=type(error).__name__,
-        reason=(str(error).splitlines() or [""])[0].rstrip("."),
-        code=code,
-    )
+        raise refusal(error) from error
 
 
 def identity(model: Callable) -> Hashable:
@@ -219,30 +175,11 @@ def reduced(site: Site) -> Traceable:
     return density.reshape(-1, density.shape[-1]).sum(0) if in_rows(site) else density.sum()
 
 
-def split(trace: Mapping[str, Site]) -> tuple[Traceable, Traceable, Traceable]:
+def split(densities: Mapping[str, Traceable]) -> tuple[Traceable, Traceable, Traceable]:
     """Return log densities of labels (row,), of rows given labels (row,), and of the rest."""
-    data = [site for site in trace.values() if is_observed(site)]
-    rows = sum(reduced(site) for site in data if in_rows(site) and site["name"] != LABEL)
-    rest = sum(reduced(site) for site in data if not in_rows(site))
-    drawn = sum(log_prob(site).sum() for site in trace.values() if is_drawn(site))
-    return reduced(trace[LABEL]), rows, rest + drawn
-
-
-def row_of(
-    program: UserProgram, returned: object, refused: Callable[[str], InvalidProgram]
-) -> tuple[dict[str, Traceable], Traceable]:
-    """Return the one row by array, and its label (1,), that a program returns.
-
-    Raises:
-        InvalidProgram: it returns something else.
-    """
-    if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise refused(f"it returned {type(returned).__name__}")
-    x, y = returned
-    rows = {SINGLE: x} if program.single else x
-    if not isinstance(rows, Mapping) or any(np.shape(v)[:1] != (1,) for v in rows.values()):
-        raise refused("they are not one row")
-    return {name: value[0] for name, value in rows.items()}, y
+    others = [density for name, density in densities.items() if name != LABEL]
+    rows = sum(density for density in others if density.ndim)
+    return densities[LABEL], rows, sum(density for density in others if not density.ndim)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +191,11 @@ class ProgramLogDensity:
 
     program: UserProgram
     shapes: Shapes
+
+    @classmethod
+    def at(cls, program: UserProgram, u: Mapping[str, Traceable]) -> "ProgramLogDensity":
+        """Return the log densities of a program over coordinates of the same shapes as u."""
+        return cls(program, tuple((name, value.shape) for name, value in u.items()))
 
     def centre(self, tree: Tree) -> dict[str, Traceable]:
         """Return the coordinates of the center, by site: zeros."""
@@ -274,19 +216,19 @@ class ProgramLogDensity:
         import jax.numpy as jnp
         from jax.scipy.special import logsumexp
 
-        each = []
+        joint = []
         for k in range(self.program.n_classes):
             y = jnp.full(other["weight"].shape, k)
-            labels, rows, _ = self.program.scores(values, other["x"], y)
-            each.append(labels + rows)
-        return other["weight"] @ logsumexp(jnp.stack(each), axis=0)
+            labels, rows, _ = split(self.program.densities(other["x"], y, given(values)))
+            joint.append(labels + rows)
+        return other["weight"] @ logsumexp(jnp.stack(joint), axis=0)
 
     def _terms_and_values(self, tree: Tree, u: Mapping[str, Traceable]) -> tuple[dict, dict]:
         import jax.numpy as jnp
         from numpyro.distributions import biject_to
 
         values: dict[str, Traceable] = {}
-        found = {"jacobian": jnp.zeros(()), "measure": jnp.zeros(())}
+        volume = {"jacobian": jnp.zeros(()), "measure": jnp.zeros(())}
 
         def value_of(site: Site) -> Traceable | None:
             name = site["name"]
@@ -296,12 +238,12 @@ class ProgramLogDensity:
             free, to_site = tree["centre"][name] + width * u[name], biject_to(support)
             value = values[name] = to_site(free)
             jacobian = to_site.log_abs_det_jacobian(free, value).sum()
-            found["jacobian"] += jacobian + jnp.log(width).sum()
-            found["measure"] += log_scale_free_jacobian(support, to_site, free, value)
+            volume["jacobian"] += jacobian + jnp.log(width).sum()
+            volume["measure"] += log_scale_free_jacobian(support, to_site, free, value)
             return value
 
-        labels, rows, prior = split(self.program.sites(tree["x"], tree["y"], value_of))
+        labels, rows, prior = split(self.program.densities(tree["x"], tree["y"], value_of))
         rows = ((labels + rows) * tree["weight"]).sum()
         if OTHER in tree:
             rows = rows + self._summed(cast(Mapping, tree[OTHER]), values)
-        return {"prior": prior, "rows": rows, **found}, values
+        return {"prior": prior, "rows": rows, **volume}, values

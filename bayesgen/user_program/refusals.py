@@ -1,5 +1,7 @@
 """Sentences about programs of the user that are raised in several places, and lines to write."""
 
+import traceback
+
 from bayesgen.errors import InvalidProgram
 from bayesgen.errors.wording import shown, to_type
 
@@ -30,6 +32,42 @@ def masked() -> str:
     )
 
 
+def described(error: Exception) -> str:
+    """Return the kind of an error and its first line."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0].rstrip('.')}"
+
+
+def stopped(error: Exception) -> InvalidProgram:
+    """A program raised an error; the sentence names the site where it occurred."""
+    import jax
+
+    # numpyro's `sample` has the name of the site in its frame
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
+    site = next((names["name"] for names in samples if "name" in names), None)
+    cure = "Try it by hand:{code}"
+    code = to_type("numpyro.handlers.seed(model, 0)(x, y, n_classes=2)")
+    if isinstance(error, jax.errors.JAXTypeError):
+        cure = (
+            "While JAX traces the program, only the shapes of rows and parameters are known. "
+            "Write jnp.where(...) for an if, and make tables JAX's own:{code}"
+        )
+        code = to_type("table = jnp.asarray(table)", "cells = table[y]")
+    elif isinstance(error, ValueError) and "ncompatible shapes" in str(error):
+        cure = (
+            'Inside plate "row" a site has one log density for a row; join the columns of a '
+            "row by .to_event(1):{code}"
+        )
+        code = one_density_per_row(site)
+    return InvalidProgram(
+        "the program stopped{where}: {problem}.",
+        cure,
+        where="" if site is None else f" at site {site!r}",
+        problem=described(error),
+        code=code,
+    )
+
+
 def outside_plate(site: str) -> InvalidProgram:
     """A site of the rows lies outside plate "row"."""
     line = LABEL_LINE if site == "y" else f"numpyro.sample({shown(site)}, ..., obs=x)"
@@ -47,6 +85,16 @@ def rows_ignored() -> InvalidProgram:
         "the program gives all rows of a class the same density: it ignores x.",
         "Observe x:{code}",
         code=in_plate('numpyro.sample("x", ..., obs=x)'),
+    )
+
+
+def cannot_simulate(error: Exception) -> InvalidProgram:
+    """A program does not run without rows."""
+    return InvalidProgram(
+        "the program cannot simulate rows: {problem}.",
+        "It is called as model(None, n_classes=..., n_rows=1) and returns (x, y); bind the sizes "
+        "that it would read from x, functools.partial(model, n_features=...).",
+        problem=described(error),
     )
 
 

@@ -1,16 +1,16 @@
 """Validation of a user's program by a trial run on a few of its rows."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from bayesgen.errors import InvalidProgram
 from bayesgen.errors.wording import to_type
-from bayesgen.inference.log_density import Shapes
 from bayesgen.typing import Traceable
 from bayesgen.user_program.program import (
     LABEL,
@@ -19,6 +19,8 @@ from bayesgen.user_program.program import (
     ProgramLogDensity,
     Site,
     UserProgram,
+    evaluated,
+    given,
     in_rows,
     is_drawn,
     is_observed,
@@ -45,27 +47,12 @@ JITTER = 0.3
 class ProgramFacts:
     """Properties of a program, found by a trial run.
 
-    shapes: for each parameter the shape of its unconstrained coordinates. labels_alike: whether the
-    class probabilities are the same for all rows. start: unconstrained coordinates in the middle of
-    the priors.
+    start: unconstrained coordinates in the middle of the priors, by parameter. labels_alike:
+    whether the class probabilities are the same for all rows.
     """
 
-    shapes: Shapes
-    labels_alike: bool
     start: dict[str, np.ndarray]
-
-
-class TrialRun(NamedTuple):
-    """Densities of a few rows at parameters near the center of the priors.
-
-    start: unconstrained coordinates of that middle. together: the log density of each observed
-    site, (class, row) or (class,) outside plate "row", with all rows of one class. alone:
-    that of each row by itself with its own class, (row,).
-    """
-
-    start: dict[str, Traceable]
-    together: dict[str, Traceable]
-    alone: dict[str, Traceable]
+    labels_alike: bool
 
 
 def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
@@ -75,25 +62,29 @@ def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
         InvalidProgram: the program violates the form; the sentence names the site or the plate and
             shows the lines to write.
     """
-    import jax
-
     check_arguments(program)
-    some = np.unique(np.linspace(0, len(y) - 1, FEW).astype(int))
-    few = {name: array[some] for name, array in x.items()}
-    with jax.enable_x64(True):
-        shapes = _shapes(program, few, y[some])
-        if not shapes:
-            raise InvalidProgram(
-                "the program has no parameters: every site is observed.",
-                "Add a prior for what is to be learned:\n    class_probs = "
-                'numpyro.sample("class_probs", dist.Dirichlet(jnp.ones(n_classes)))',
-            )
-        found = jax.device_get(trial_run(program, shapes)(few, y[some]))
-    _check_row_independence(found, y[some])
-    data = sum(v[0] for name, v in found.together.items() if v.ndim == 2 and name != LABEL)
-    if np.isfinite(data).all() and _alike(data) and not _equal_rows(few):
+    sample = np.unique(np.linspace(0, len(y) - 1, FEW).astype(int))
+    rows, labels = {name: array[sample] for name, array in x.items()}, y[sample]
+    start, together, alone = evaluated(_trial(program), rows, labels)
+    for name, density in together.items():
+        inside = density.ndim == 2
+        expected = density[labels, np.arange(len(labels))] if inside else density[labels]
+        if np.allclose(alone[name], expected, rtol=1e-6, atol=1e-9, equal_nan=True):
+            continue
+        if not inside:
+            raise outside_plate(name)
+        raise InvalidProgram(
+            "site {site!r} gives a row a density that depends on the other rows, so new "
+            "rows cannot be scored one by one.",
+            "Compute from x row by row, and bind quantities of the training rows (a mean, "
+            "a scale) beforehand: functools.partial(model, mean=X.mean(axis=0)).",
+            site=name,
+        )
+    data = sum(v[0] for name, v in together.items() if v.ndim == 2 and name != LABEL)
+    equal_rows = all(np.array_equal(v[1:], v[:-1], equal_nan=True) for v in rows.values())
+    if np.isfinite(data).all() and _alike(data) and not equal_rows:
         raise rows_ignored()
-    return ProgramFacts(shapes, _alike(found.together[LABEL].T), found.start)
+    return ProgramFacts(dict(start), _alike(together[LABEL].T))
 
 
 def check_arguments(program: UserProgram) -> None:
@@ -126,37 +117,85 @@ def check_arguments(program: UserProgram) -> None:
         ) from None
 
 
-def _shapes(program: UserProgram, x: Arrays, y: np.ndarray) -> Shapes:
-    """Return the coordinate shapes of the parameters, from a run in the abstract, form checked."""
+@functools.lru_cache(maxsize=32)
+def _trial(program: UserProgram) -> Callable:
+    """Return the compiled (x, y) -> (start, together, alone), which checks the form of a program.
+
+    start: see `ProgramFacts`, in the order of the program. together: the log density of each
+    observed site near the start, (class, row) or (class,) outside plate "row", with all rows of one
+    class. alone: that of each row by itself with its own class, (row,).
+    """
     import jax
+    import jax.numpy as jnp
+
+    def trial(x: Mapping, y: Traceable) -> tuple[OrderedDict, dict, dict]:
+        start = _middle(program, x, y)
+        keys = jax.random.split(jax.random.key(0), len(start))
+        near = {
+            name: jax.random.normal(key, u.shape)
+            for key, (name, u) in zip(keys, start.items(), strict=True)
+        }
+        width = {name: jnp.full(u.shape, JITTER) for name, u in start.items()}
+        numbers = {"x": x, "y": y, "weight": jnp.ones(len(y)), "centre": start, "width": width}
+        values = ProgramLogDensity.at(program, start).values(numbers, near)
+
+        def densities(x: Mapping, y: Traceable) -> dict[str, Traceable]:
+            every = program.densities(x, y, given(values))
+            return {name: density for name, density in every.items() if name not in values}
+
+        def alone(x: Mapping, y: Traceable) -> dict[str, Traceable]:
+            row = {name: array[None] for name, array in x.items()}
+            return {name: density.sum() for name, density in densities(row, y[None]).items()}
+
+        codes = jnp.arange(program.n_classes)[:, None] * jnp.ones_like(y)
+        together = jax.vmap(lambda k: densities(x, k))(codes)
+        # a plain dict would come back sorted
+        return OrderedDict(start), together, jax.vmap(alone)(x, y)
+
+    return jax.jit(trial)
+
+
+def _middle(program: UserProgram, x: Mapping, y: Traceable) -> dict[str, Traceable]:
+    """Return unconstrained coordinates of the priors' means, each given those before it (traced).
+
+    0 replaces means that are infinite or unavailable.
+
+    Raises:
+        InvalidProgram: the program violates the form.
+    """
     import jax.numpy as jnp
     from numpyro.distributions import biject_to
 
-    shapes: dict[str, tuple[int, ...]] = {}
+    start: dict[str, Traceable] = {}
 
     def value_of(site: Site) -> Traceable | None:
+        name = site["name"]
         if site["type"] == "param":
             raise InvalidProgram(
                 "site {site!r} is a numpyro.param, which has no prior.",
                 "Write it as{code}",
-                site=site["name"],
-                code=to_type(
-                    f"{site['name']} = numpyro.sample({site['name']!r}, dist.Normal(0.0, 1.0))"
-                ),
+                site=name,
+                code=to_type(f"{name} = numpyro.sample({name!r}, dist.Normal(0.0, 1.0))"),
             )
         if not is_drawn(site):
             return None
         _check_drawn(site)
-        to_site = biject_to(site["fn"].support)
-        shape = to_site.inverse_shape(site["fn"].shape())
-        shapes[site["name"]] = tuple(shape)
-        return to_site(jnp.zeros(shape))
+        prior, to_site = site["fn"], biject_to(site["fn"].support)
+        start[name] = jnp.zeros(to_site.inverse_shape(prior.shape()))
+        # a distribution without a mean starts where its coordinates are 0
+        with contextlib.suppress(NotImplementedError):
+            mean = to_site.inv(1.0 * jnp.broadcast_to(prior.mean, prior.shape()))
+            start[name] = jnp.where(jnp.isfinite(mean).all(), mean, start[name])
+        return to_site(start[name])
 
-    def run(x: Mapping, y: Traceable) -> None:
-        _check_observed(program.sites(x, y, value_of), len(y))
-
-    jax.eval_shape(run, x, y)
-    return tuple(shapes.items())
+    _check_observed(program.sites(x, y, value_of), len(y))
+    if not start:
+        raise InvalidProgram(
+            "the program has no parameters: every site is observed.",
+            "Add a prior for what is to be learned:\n    class_probs = "
+            'numpyro.sample("class_probs", dist.Dirichlet(jnp.ones(n_classes)))',
+        )
+    return start
 
 
 def _check_drawn(site: Site) -> None:
@@ -224,92 +263,6 @@ def _check_observed(trace: dict[str, Site], n_rows: int) -> None:
         raise rows_ignored()
 
 
-def _check_row_independence(found: TrialRun, y: np.ndarray) -> None:
-    """Raise if the density of a row depends on other rows, or lies outside the plate."""
-    for name, density in found.together.items():
-        inside = density.ndim == 2
-        together = density[y, np.arange(len(y))] if inside else density[y]
-        if not np.allclose(found.alone[name], together, rtol=1e-6, atol=1e-9, equal_nan=True):
-            raise (
-                InvalidProgram(
-                    "site {site!r} gives a row a density that depends on the other rows, so new "
-                    "rows cannot be scored one by one.",
-                    "Compute from x row by row, and bind quantities of the training rows (a mean, "
-                    "a scale) beforehand: functools.partial(model, mean=X.mean(axis=0)).",
-                    site=name,
-                )
-                if inside
-                else outside_plate(name)
-            )
-
-
 def _alike(densities: np.ndarray) -> bool:
     """Whether the densities of all rows are equal; rows come first."""
     return bool(np.allclose(densities, densities[:1], rtol=1e-9, atol=1e-12, equal_nan=True))
-
-
-def _equal_rows(x: Arrays) -> bool:
-    return all((_filled(array) == _filled(array[:1])).all() for array in x.values())
-
-
-def _filled(array: np.ndarray) -> np.ndarray:
-    """Return the array with NaN replaced by a number, for comparison."""
-    return np.nan_to_num(array, nan=1e99) if array.dtype.kind == "f" else array
-
-
-@functools.lru_cache(maxsize=32)
-def trial_run(program: UserProgram, shapes: Shapes) -> Callable:
-    """Return the compiled function (x, y) -> TrialRun."""
-    import jax
-    import jax.numpy as jnp
-
-    names = tuple(name for name, _ in shapes)
-
-    def run(x: Mapping, y: Traceable) -> TrialRun:
-        start = middle(program, names, x, y)
-        keys = jax.random.split(jax.random.key(0), len(start))
-        near = {
-            name: jax.random.normal(key, u.shape)
-            for key, (name, u) in zip(keys, start.items(), strict=True)
-        }
-        width = {name: jnp.full(u.shape, JITTER) for name, u in start.items()}
-        numbers = {"x": x, "y": y, "weight": jnp.ones(len(y)), "centre": start, "width": width}
-        values = ProgramLogDensity(program, shapes).values(numbers, near)
-
-        def one(x: Mapping, y: Traceable) -> dict[str, Traceable]:
-            row = {name: array[None] for name, array in x.items()}
-            return {k: v.sum() for k, v in program.densities(values, row, y[None]).items()}
-
-        codes = jnp.arange(program.n_classes)[:, None] * jnp.ones_like(y)
-        together = jax.vmap(lambda k: program.densities(values, x, k))(codes)
-        return TrialRun(start, together, jax.vmap(one)(x, y))
-
-    return jax.jit(run)
-
-
-def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceable) -> dict:
-    """Return unconstrained coordinates of the priors' means, each given those before it (traced).
-
-    0 replaces means that are infinite or unavailable.
-    """
-    import jax.numpy as jnp
-    from numpyro.distributions import biject_to
-
-    out: dict[str, Traceable] = {}
-
-    def value_of(site: Site) -> Traceable | None:
-        if site["name"] not in names:
-            return None
-        prior, to_site = site["fn"], biject_to(site["fn"].support)
-        u = jnp.zeros(to_site.inverse_shape(prior.shape()))
-        try:
-            found = to_site.inv(1.0 * jnp.broadcast_to(prior.mean, prior.shape()))
-            u = jnp.where(jnp.isfinite(found).all(), found, u)
-        # a distribution without a mean starts where its coordinates are 0
-        except NotImplementedError:
-            pass
-        out[site["name"]] = u
-        return to_site(u)
-
-    program.sites(x, y, value_of)
-    return out

@@ -24,7 +24,7 @@ from unlabelled_cases import (
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedOperation
-from bayesgen.inference import MAP, MLE, unlabelled_draws, unlabelled_rows
+from bayesgen.inference import MAP, MLE, draws, unlabelled_draws, unlabelled_rows
 from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
 from bayesgen.likelihoods import Normal
 from bayesgen.model import model_statistics
@@ -122,17 +122,11 @@ def test_rows_without_a_label_count_for_their_classes():
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
     posterior, encoded, n_rows = clf._encode_rows(TABLE[4:])
-    draws, held = posterior.components, []
-    n_draws, each_log_joint = int(np.prod(draws.shape)), type(draws).each_log_joint
-
-    def counted(self, encoded, n_rows):
-        held.append(each_log_joint(self, encoded, n_rows))
-        return held[-1]
-
-    monkeypatch.setattr(type(draws), "each_log_joint", counted)
-    monkeypatch.setattr(unlabelled_rows, "FLOATS", 3 * n_draws * 2)
-    labels = unlabelled_rows.mean_labels(draws, encoded, n_rows)
-    assert [len(joint) for joint in held] == [3, 3, 2]
+    n_draws = int(np.prod(posterior.components.shape))
+    monkeypatch.setattr(draws, "DENSITY_FLOATS", 3 * n_draws * 2)
+    parts = posterior.components.joint_draws(encoded, n_rows)
+    assert [len(rows) for rows, _ in parts] == [3, 3, 2]
+    labels = unlabelled_rows.mean_labels(posterior.components, encoded, n_rows)
     # by the definition, of the draws themselves
     params = clf.posterior_.components.params
     density = params["class"]["probs"].reshape(n_draws, 2)[:, None, :].copy()
