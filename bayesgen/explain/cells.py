@@ -1,8 +1,7 @@
 """Cells of encoded rows: column positions, missing values and substituted values."""
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Bool
@@ -13,11 +12,7 @@ from bayesgen.likelihoods import base
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name, Table
-from bayesgen.typing import Encoded, Traceable
-
-Score = Callable[[Encoded, int], np.ndarray]
-"""(encoded rows, their number) -> log p(shown cells, y = k), shape (row, class) or
-(row, draw, class)."""
+from bayesgen.typing import Encoded
 
 Place = tuple[str, int]
 """Position of an encoded column: its block, and its index there."""
@@ -100,25 +95,6 @@ class Rows:
         return out
 
 
-def blank(encoded: Encoded) -> dict[str, Traceable]:
-    """Return rows with all cells missing."""
-    return {name: np.full_like(x, _nothing(x)) for name, x in encoded.items()}
-
-
-def show(shown: Mapping[str, Traceable], encoded: Encoded, cells: Iterable[Cell]) -> dict:
-    """Return the shown rows with the cells of further columns."""
-    out = dict(shown)
-    for block, j in itertools.chain.from_iterable(cells):
-        if out[block] is shown[block]:
-            out[block] = out[block].copy()
-        out[block][:, j] = encoded[block][:, j]
-    return out
-
-
 def is_missing(encoded: Encoded, cell: Cell) -> np.ndarray:
     """Return whether each row misses the cell of a column."""
     return np.all([base.is_missing(encoded[block][:, j]) for block, j in cell], axis=0)
-
-
-def _nothing(x: np.ndarray) -> float | int:
-    return np.nan if x.dtype.kind == "f" else -1
