@@ -26,12 +26,12 @@ Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 
 """
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from bayesgen import diagnose
 from bayesgen.arguments import is_number
@@ -90,7 +90,7 @@ class Orders:
     steps: list[Step]
 
 
-def in_turn(*orders: Sequence[int]) -> Orders:
+def in_turn(*orders: Int[np.ndarray, " turn"]) -> Orders:
     """Return the steps of a few orders, each of which has an equal share."""
     size, share = len(orders[0]), 1 / len(orders)
     shown = [np.argsort(order) < np.arange(size + 1)[:, None] for order in orders]
@@ -129,7 +129,7 @@ class Group:
 def _group(columns: list[int], rng: np.random.Generator, *, shapley: bool) -> Group:
     size = len(columns)
     if not shapley or size == 1:
-        return Group(columns, [in_turn(range(size))])
+        return Group(columns, [in_turn(np.arange(size))])
     if size <= EXACT:
         return Group(columns, [in_every_order(size)])
     orders = [rng.permutation(size) for _ in range(PAIRS)]

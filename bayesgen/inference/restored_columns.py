@@ -17,7 +17,7 @@ def restored(
     for name, part in parts.items():
         kept, x = reader.kept[name], encoded[name]
         if kept is not None:
-            part = reader.full[name].restore(part, kept, blanked(x, gaps=True))
+            part = reader.full[name].restore(part, kept, blanked(x, np.ones(x.shape, dtype=bool)))
         out[name] = np.where(is_missing(x), part, x)
     return out
 

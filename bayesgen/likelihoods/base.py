@@ -102,7 +102,7 @@ def is_missing(x: Traceable) -> np.ndarray:
     return np.isnan(x) if x.dtype.kind == "f" else x < 0
 
 
-def blanked(x: np.ndarray, gaps: Bool[np.ndarray, "..."] | bool) -> np.ndarray:
+def blanked(x: np.ndarray, gaps: Bool[np.ndarray, "..."]) -> np.ndarray:
     """Return encoded rows with cells missing where there are gaps."""
     return np.where(gaps, np.nan if x.dtype.kind == "f" else -1, x)
 
