@@ -11,8 +11,9 @@ from bayesgen import arguments
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
 from bayesgen.inference import Posterior
+from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.predict import log_density
-from bayesgen.typing import Encoded, Joint, Traceable
+from bayesgen.typing import Encoded, Joint
 
 DRAWS = 1000
 NOVELTY_DRAWS = 40
@@ -102,11 +103,15 @@ def enough_draws(novelty: float) -> int:
 def typicality(
     posterior: Posterior, encoded: Encoded, n_rows: int, simulated: Encoded, draws: int
 ) -> Float[np.ndarray, " row"]:
-    """Return the share of simulated rows, the same cells missing, no likelier than each row."""
+    """Return the share of simulated rows, the same cells missing, no likelier than each row.
+
+    Its Monte Carlo standard error is sqrt(share (1 - share) / draws), at most 0.5 / sqrt(draws).
+    """
     seen, out = log_density(posterior.log_joint(encoded, n_rows)), np.empty(n_rows)
     for rows, missing in patterns(encoded, n_rows):
-        reference = posterior.log_joint(blanked(simulated, missing), draws)
-        out[rows] = tail_share(log_density(reference), seen[rows])
+        masked = {name: blanked(simulated[name], columns) for name, columns in missing.items()}
+        reference = log_density(posterior.log_joint({**simulated, **masked}, draws))
+        out[rows] = np.searchsorted(np.sort(reference), seen[rows], side="right") / draws
     return out
 
 
@@ -215,7 +220,11 @@ def _labels(decisions: list) -> np.ndarray:
 
 def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
     """Return groups of rows with the same missing cells: (rows, block -> missing columns)."""
-    missing = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
+    missing = {
+        name: is_missing(x).reshape(n_rows, -1)
+        for name, x in encoded.items()
+        if isinstance(x, np.ndarray)
+    }
     if not any(h.any() for h in missing.values()):
         return [(np.arange(n_rows), {})]
     packed = np.packbits(np.concatenate(list(missing.values()), axis=1), axis=1)
@@ -224,26 +233,3 @@ def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, 
         (np.flatnonzero(group.ravel() == g), {name: part[i] for name, part in missing.items()})
         for g, i in enumerate(first)
     ]
-
-
-def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Traceable]:
-    """Return rows with the columns in `missing` masked."""
-    out = dict(encoded)
-    for name, columns in missing.items():
-        out[name] = np.where(columns, np.nan if out[name].dtype.kind == "f" else -1, out[name])
-    return out
-
-
-def _missing(x: np.ndarray) -> np.ndarray:
-    missing = np.isnan(x) if x.dtype.kind == "f" else x < 0
-    return missing.reshape(len(x), -1)
-
-
-def tail_share(
-    simulated: Float[np.ndarray, " draw"], seen: Float[np.ndarray, " row"]
-) -> Float[np.ndarray, " row"]:
-    """Return the share of simulated log densities that are at or below each seen one.
-
-    Its Monte Carlo standard error is sqrt(share (1 - share) / draws), at most 0.5 / sqrt(draws).
-    """
-    return np.searchsorted(np.sort(simulated), seen, side="right") / len(simulated)

@@ -718,11 +718,11 @@ class Classifier(Estimator):
         explain.check_reading(order, interval)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
         rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
-        reading, arrays = explain.weights_of_evidence(
+        arrays = explain.weights_of_evidence(
             rows, contrast, order, rng, interval, return_error=return_error
         )
         index = validation.index_of(X)
-        frames = [explain.by_feature(a, reading, rows.cells, names, index) for a in arrays]
+        frames = [explain.by_feature(array, rows.cells, names, index) for array in arrays]
         return frames[0] if len(frames) == 1 else tuple(frames)
 
     @overload

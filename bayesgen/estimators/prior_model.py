@@ -16,7 +16,7 @@ from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Draws, Method, Posterior, Report, choose
 from bayesgen.inference.draws import chained, flat
-from bayesgen.likelihoods.base import is_missing
+from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.model import Reader, model_statistics
 from bayesgen.plots import RankDisplay
 from bayesgen.problem import Problem
@@ -171,8 +171,7 @@ class LikelihoodPrior(PriorModel):
         for name, x in self.template.items():
             if pattern or not isinstance(x, np.ndarray):
                 continue
-            missing, gaps = np.nan if x.dtype.kind == "f" else -1, is_missing(x)
-            out[name] = np.where(gaps[np.arange(n_rows) % len(x)], missing, encoded[name])
+            out[name] = blanked(encoded[name], is_missing(x)[np.arange(n_rows) % len(x)])
         return out
 
     def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:

@@ -7,12 +7,12 @@ missing, and so works for every posterior and every likelihood.
 from bayesgen.explain.cells import Cell as Cell
 from bayesgen.explain.cells import Place as Place
 from bayesgen.explain.cells import Rows as Rows
+from bayesgen.explain.cells import imputed as imputed
 from bayesgen.explain.conditional import Question as Question
 from bayesgen.explain.conditional import conditional_table as conditional_table
 from bayesgen.explain.evidence import by_feature as by_feature
 from bayesgen.explain.evidence import check_reading as check_reading
 from bayesgen.explain.evidence import contrast_of as contrast_of
 from bayesgen.explain.evidence import weights_of_evidence as weights_of_evidence
-from bayesgen.explain.impute import imputed as imputed
 from bayesgen.explain.value_of_information import expected_gains as expected_gains
 from bayesgen.explain.value_of_information import gain_of as gain_of

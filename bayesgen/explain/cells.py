@@ -1,8 +1,8 @@
-"""Cells of encoded rows: column positions, missing values and substituted values."""
+"""Cells of encoded rows: column positions, missing values, substituted and imputed values."""
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from typing import TypeVar, cast
 
 import numpy as np
 from jaxtyping import Bool
@@ -12,12 +12,11 @@ from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import base
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
-from bayesgen.table import Name, Table
-from bayesgen.typing import Encoded, Traceable
+from bayesgen.table import Name, Table, fill_table
+from bayesgen.typing import Encoded
 
-Score = Callable[[Encoded, int], np.ndarray]
-"""(encoded rows, their number) -> log p(shown cells, y = k), shape (row, class) or
-(row, draw, class)."""
+T = TypeVar("T")
+"""A table of any kind: the result is of the same kind."""
 
 Place = tuple[str, int]
 """Position of an encoded column: its block, and its index there."""
@@ -75,6 +74,12 @@ class Rows:
         (block, j), _ = self.places(name)[0]
         return encoded[block][:, j]
 
+    def decoded_values(self, name: Name, values: np.ndarray) -> np.ndarray:
+        """Return cells of one column, in the form that `with_values` takes, as the user's own."""
+        column = self.places(name)[0][1]
+        cells = values.ravel() if column.kind == "levels" else values.ravel().astype(float)
+        return decoded_cells(column, cells).reshape(values.shape)
+
     def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
         """Return some of the rows, encoded, with other values, or codes, in one column."""
         (block, j), _ = self.places(name)[0]
@@ -83,15 +88,11 @@ class Rows:
         out[block][:, j] = values
         return out
 
-    def decoded(self, encoded: Encoded) -> dict[Name, np.ndarray]:
-        """Return the cells of imputed rows by column, in the user's own values.
+    def decoded_column(self, encoded: Encoded, name: Name) -> np.ndarray:
+        """Return the cells of one column of imputed rows, in the user's own values.
 
         Where several posteriors read a column, each cell is from the one that imputed it.
         """
-        return {name: self.decoded_column(encoded, name) for name in self.names}
-
-    def decoded_column(self, encoded: Encoded, name: Name) -> np.ndarray:
-        """Return the same of one column."""
         (block, j), column = self.places(name)[0]
         out = decoded_cells(column, encoded[block][:, j])
         for (block, j), column in self.places(name)[1:]:
@@ -100,25 +101,38 @@ class Rows:
         return out
 
 
-def blank(encoded: Encoded) -> dict[str, Traceable]:
-    """Return rows with all cells missing."""
-    return {name: np.full_like(x, _nothing(x)) for name, x in encoded.items()}
-
-
-def show(shown: Mapping[str, Traceable], encoded: Encoded, cells: Iterable[Cell]) -> dict:
-    """Return the shown rows with the cells of further columns."""
-    out = dict(shown)
-    for block, j in itertools.chain.from_iterable(cells):
-        if out[block] is shown[block]:
-            out[block] = out[block].copy()
-        out[block][:, j] = encoded[block][:, j]
-    return out
-
-
 def is_missing(encoded: Encoded, cell: Cell) -> np.ndarray:
     """Return whether each row misses the cell of a column."""
     return np.all([base.is_missing(encoded[block][:, j]) for block, j in cell], axis=0)
 
 
-def _nothing(x: np.ndarray) -> float | int:
-    return np.nan if x.dtype.kind == "f" else -1
+def imputed(X: T, rows: Rows, draws: int, rng: np.random.Generator) -> T | list[T]:
+    """Return the table with cells drawn from p(missing given observed, data), or a list of tables.
+
+    Args:
+        X: the table that the rows were read from.
+        rows: whose missing cells are drawn.
+        draws: number of tables; 1 returns the table itself, not a list.
+        rng: random numbers.
+    """
+    filled = (rows.components.impute(rows.encoded, rows.n_rows, rng) for _ in range(draws))
+    tables = [_filled_in(X, rows, encoded) for encoded in filled]
+    return tables[0] if draws == 1 else tables
+
+
+def _filled_in(X: T, rows: Rows, encoded: Encoded) -> T:
+    """Return X with its missing cells filled in from imputed rows."""
+    blocks = rows.schema.blocks.values()
+    levels = {c.name: c.levels for block in blocks for c in block if c.declared}
+    missing, cells, declared = rows.missing(), {}, {}
+    for name in rows.names:
+        column, gaps = missing[name]
+        cells[column] = gaps, rows.decoded_column(encoded, name)
+        if name in levels:
+            declared[column] = levels[name]
+    names = list(rows.table.names)
+    fitted = [name for name in rows.schema.names if name in cells or name in names]
+    # in the order of the fit, unless the table has one of its own
+    ordered = [name for name in fitted if name in names] == names
+    columns = fitted if ordered else dict.fromkeys([*names, *cells])
+    return cast(T, fill_table(X, rows.table.container, tuple(columns), cells, declared))

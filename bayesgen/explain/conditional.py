@@ -1,46 +1,28 @@
 """Distribution of each missing cell given the observed cells of its row.
 
-p(cell given observed) is a mixture over classes, with weights P(y = k given observed). Levels and
-counts are summed. Numbers under normal likelihoods are mixtures of Student-t or normal
-distributions, whose mean is a sum and whose quantiles are roots of a sum; other numbers are drawn
-by the imputations of `bayesgen.explain.impute`.
+p(cell given observed) is a mixture over classes, with weights P(y = k given observed). Numbers
+under normal likelihoods are mixtures of Student-t or normal distributions, whose mean is a sum and
+whose quantiles are roots of a sum; other cells are enumerated or drawn (`cell_values`).
 """
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from bayesgen.explain.cell_values import kept_codes, log_joints, log_joints_of_counts
+from bayesgen.explain.cell_values import FLOATS, cell_values
 from bayesgen.explain.cells import Rows
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name
 
 BISECTIONS = 80
 """Halvings of an interval that holds a quantile: it ends at the resolution of floats."""
-FLOATS = 2_000_000
-"""Log joints, or imputed cells, held at once: 16 MB."""
+COLUMNS = ("row", "column", "level", "probability", "mean", "lower", "upper", "error")
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Numbers:
-    """mean, ends (row, 2) of central intervals, and Monte Carlo error of the mean, 0 if exact."""
-
-    mean: Float[np.ndarray, " row"]
-    ends: Float[np.ndarray, "row 2"]
-    error: Float[np.ndarray, " row"]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Levels:
-    """Values of a cell, and the probability of each, (row, level)."""
-
-    values: list[Hashable]
-    probability: Float[np.ndarray, "row level"]
+Line = dict[str, object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +33,7 @@ class Question:
     draws: int
 
     @property
-    def tails(self) -> np.ndarray:
+    def tails(self) -> Float[np.ndarray, " tail"]:
         """Probabilities below the ends of the intervals."""
         return np.array([(1 - self.prob) / 2, (1 + self.prob) / 2])
 
@@ -67,114 +49,75 @@ def conditional_table(
         rng: random numbers.
         labels: of the rows.
     """
-    lines: list[tuple[int, int, dict[str, object]]] = []
-    numbers = levels = False
-    for i, name in enumerate(rows.names):
-        asked = np.flatnonzero(rows.missing()[name][1])
+    lines: list[tuple[int, Line]] = []
+    missing = rows.missing()
+    for name in rows.names:
+        column, gaps = missing[name]
+        asked = np.flatnonzero(gaps)
         if not len(asked):
             continue
-        found = _conditional(rows, name, asked, question, rng)
-        own = rows.missing()[name][0]
-        numbers |= isinstance(found, Numbers)
-        levels |= isinstance(found, Levels)
-        for at, row in enumerate(asked.tolist()):
-            first = {"row": labels[row], "column": own}
-            lines += [(row, i, first | one) for one in _lines(found, at)]
-    lines.sort(key=lambda line: line[:2])
-    columns = ["row", "column"]
-    columns += ["level", "probability"] if levels else []
-    columns += ["mean", "lower", "upper", "error"] if numbers else []
-    missing = {"level": None}
+        describe = _levels if rows.kind(name) in ("levels", "binary") else _numbers
+        for row, line in describe(rows, name, asked, question, rng):
+            lines.append((row, {"row": labels[row], "column": column, **line}))
+    lines.sort(key=lambda line: line[0])
+    used = {"row", "column"}.union(*(line for _, line in lines))
+    nothing = dict.fromkeys(COLUMNS, np.nan) | {"level": None}
     return {
-        key: [line.get(key, missing.get(key, np.nan)) for _, _, line in lines] for key in columns
+        key: [line.get(key, nothing[key]) for _, line in lines] for key in COLUMNS if key in used
     }
 
 
-def _lines(found: Numbers | Levels, at: int) -> list[dict[str, object]]:
-    if isinstance(found, Levels):
-        pairs = zip(found.values, found.probability[at].tolist(), strict=True)
-        return [{"level": value, "probability": p} for value, p in pairs]
-    lower, upper = found.ends[at].tolist()
-    error = float(found.error[at])
-    return [{"mean": float(found.mean[at]), "lower": lower, "upper": upper, "error": error}]
-
-
-def _conditional(
+def _levels(
     rows: Rows, name: Name, asked: np.ndarray, question: Question, rng: np.random.Generator
-) -> Numbers | Levels:
-    """Return the distribution of the cells of one column in the rows that miss it."""
-    ((block, j), column), *_ = rows.places(name)
-    rows.components.require_imputable(block)
-    kind = rows.kind(name)
-    if kind in ("levels", "binary"):
-        codes = kept_codes(rows, name) if rows.components.reads(block, j) else np.arange(0)
-        values = decoded_cells(column, codes if column.levels else codes.astype(float)).tolist()
-        width = max(1, len(codes)) * len(rows.posterior.log_classes())
-        parts = row_chunks(len(asked), max(1, FLOATS // width))
-        found = [_shares(log_joints(rows, asked[part], name, codes)) for part in parts]
-        return Levels(values, np.concatenate(found))
-    if not rows.components.reads(block, j):
-        nothing = np.full(len(asked), np.nan)
-        return Numbers(nothing, np.stack([nothing, nothing], axis=1), np.zeros(len(asked)))
-    parts = row_chunks(len(asked), max(1, FLOATS // (question.draws * _width(rows))))
-    each = [_numbers(rows, name, asked[part], question, rng) for part in parts]
-    return Numbers(*(np.concatenate([getattr(n, f) for n in each]) for f in _FIELDS))
-
-
-_FIELDS = ("mean", "ends", "error")
-
-
-def _width(rows: Rows) -> int:
-    return len(rows.posterior.log_classes()) * max(1, len(rows.cells))
-
-
-def _shares(joints: np.ndarray) -> Float[np.ndarray, "row value"]:
-    """Return the probability of each value from log joints (value, row, class)."""
-    logs = np.logaddexp.reduce(joints, axis=2).T
-    top = logs.max(axis=1, keepdims=True, initial=-np.inf)
-    weight = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
-    total = weight.sum(axis=1, keepdims=True)
-    # a row that is impossible whatever the cell holds tells nothing about it
-    even = np.full_like(weight, 1 / max(1, weight.shape[1]))
-    return np.where(total > 0, weight / np.where(total > 0, total, 1.0), even)
+) -> Iterator[tuple[int, Line]]:
+    """Yield the probability of each level of a cell, by row."""
+    for cell in cell_values(rows, name, asked, question.draws, rng):
+        levels = rows.decoded_values(name, cell.cells[:, 0, 0]).tolist()
+        for row, shares in zip(cell.asked.tolist(), cell.weight.T.tolist(), strict=True):
+            for level, share in zip(levels, shares, strict=True):
+                yield row, {"level": level, "probability": share}
 
 
 def _numbers(
     rows: Rows, name: Name, asked: np.ndarray, question: Question, rng: np.random.Generator
-) -> Numbers:
+) -> Iterator[tuple[int, Line]]:
+    """Yield mean, interval and Monte Carlo error of a number or count, by row."""
+    numbers = np.full((rows.n_rows, 4), np.nan)
+    numbers[asked, 3] = 0.0
+    closed = _closed_form(rows, name, asked, question.tails)
+    if closed is not None:
+        numbers[asked, :3] = closed
+    else:
+        for cell in cell_values(rows, name, asked, question.draws, rng):
+            values = rows.decoded_values(name, cell.cells).astype(float)
+            ends = cell.quantiles(values, question.tails)
+            columns = [cell.mean(values), ends, cell.error(values)]
+            numbers[cell.asked] = np.column_stack(columns)
+    for row in asked.tolist():
+        yield row, dict(zip(COLUMNS[4:], numbers[row].tolist(), strict=True))
+
+
+def _closed_form(
+    rows: Rows, name: Name, asked: np.ndarray, tails: Float[np.ndarray, " tail"]
+) -> Float[np.ndarray, "row 3"] | None:
+    """Return mean and ends of mixtures of Student-t, or normal, distributions; None of others."""
     ((block, j), column), *others = rows.places(name)
-    if rows.kind(name) == "counts":
-        joints, short = log_joints_of_counts(rows, asked, name)
-        if not len(short):
-            return _of_counts(_shares(joints), question)
-    elif not others and (found := _mixture(rows, block, j, asked)) is not None:
-        weight, location, scale, degrees = found
-        mean, ends = mixture_moments(weight, location, scale, degrees, question.tails)
-        shift = float(np.nan_to_num(column.origin))
-        return Numbers(mean + shift, ends + shift, np.zeros(len(asked)))
-    return _drawn(rows, name, asked, question, rng)
-
-
-def _of_counts(share: Float[np.ndarray, "row count"], question: Question) -> Numbers:
-    below, counts = share.cumsum(axis=1), np.arange(share.shape[1])
-    ends = np.stack([(below < tail - 1e-12).sum(axis=1) for tail in question.tails], axis=1)
-    return Numbers(share @ counts, ends.astype(float), np.zeros(len(share)))
-
-
-def _mixture(
-    rows: Rows, block: str, j: int, asked: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return weight, location, scale and degrees of freedom of each class, (row, class)."""
-    some, n_rows = take_rows(rows.encoded, asked), len(asked)
-    weight = rows.components.class_weights(some, n_rows)
-    parts = []
-    for k in range(weight.shape[1]):
-        found = rows.components.conditional(block, some, np.full(n_rows, k))
-        if found is None:
-            return None
-        parts.append(np.stack([part[:, j] for part in found]))
-    location, scale, degrees = np.moveaxis(np.stack(parts, axis=2), 0, 0)
-    return weight, location, scale, degrees
+    if others or rows.kind(name) == "counts" or not rows.components.reads(block, j):
+        return None
+    n_classes, moments = len(rows.posterior.log_classes()), []
+    for part in row_chunks(len(asked), max(1, FLOATS // (n_classes * len(rows.cells)))):
+        encoded = take_rows(rows.encoded, asked[part])
+        weight = rows.components.class_weights(encoded, len(asked[part]))
+        by_class = []
+        for k in range(n_classes):
+            densities = rows.components.conditional(block, encoded, np.full(len(weight), k))
+            if densities is None:
+                return None
+            by_class.append([array[:, j] for array in densities])
+        location, scale, degrees = np.moveaxis(np.array(by_class), 0, 2)
+        mean, ends = mixture_moments(weight, location, scale, degrees, tails)
+        moments.append(np.column_stack([mean, ends]) + np.nan_to_num(column.origin))
+    return np.concatenate(moments)
 
 
 def mixture_moments(
@@ -207,24 +150,3 @@ def mixture_moments(
             low, high = np.where(less, middle, low), np.where(less, high, middle)
         ends.append(low + (high - low) / 2)
     return mean, np.stack(ends, axis=1)
-
-
-def _drawn(
-    rows: Rows, name: Name, asked: np.ndarray, question: Question, rng: np.random.Generator
-) -> Numbers:
-    """Return mean and quantiles of imputations, as many of each stratum."""
-    some = take_rows(rows.encoded, asked)
-    filled, weight = rows.components.stratified_imputations(some, len(asked), question.draws, rng)
-    cells = rows.decoded_column(filled, name).astype(float)
-    cells = cells.reshape(len(weight), -1, len(asked))
-    draws = cells.shape[1]
-    mean = np.einsum("sr,sdr->r", weight, cells) / draws
-    error = np.sqrt((weight**2 * cells.var(axis=1, ddof=1) / draws).sum(axis=0))
-    each = np.broadcast_to(weight[:, None] / draws, cells.shape).reshape(-1, len(asked))
-    flat = cells.reshape(-1, len(asked))
-    order = flat.argsort(axis=0)
-    steps = np.take_along_axis(each, order, axis=0).cumsum(axis=0)
-    ordered = np.take_along_axis(flat, order, axis=0)
-    places = [np.minimum((steps < tail).sum(axis=0), len(flat) - 1) for tail in question.tails]
-    ends = [np.take_along_axis(ordered, at[None], axis=0)[0] for at in places]
-    return Numbers(mean, np.stack(ends, axis=1), error)

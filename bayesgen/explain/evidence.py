@@ -26,20 +26,20 @@ Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 
 """
 
 import dataclasses
-import functools
-import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from bayesgen import diagnose
 from bayesgen.arguments import is_number
 from bayesgen.errors.arguments import not_one_of, out_of_range
-from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
+from bayesgen.explain.cells import Cell, Rows, is_missing
 from bayesgen.inference import Posterior
 from bayesgen.inference.components import take_rows
-from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.base import blanked, row_chunks
 from bayesgen.predict import log_joint, require_posterior
 from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Encoded
@@ -54,226 +54,186 @@ EXACT = 8
 PAIRS = 64
 """Sampled orders of larger groups, each with its reverse."""
 
-Ask = Callable[[Sequence[Encoded]], np.ndarray]
-"""The rows with different cells shown -> log p(shown cells, y = k), (version, row, ..., class)."""
+Score = Callable[[Encoded, int], np.ndarray]
+"""(encoded rows, their number) -> log p(shown cells, y = k), shape (row, class) or
+(row, draw, class)."""
 
 Contrast = Callable[[np.ndarray], np.ndarray]
 """(..., class) -> (..., contrast)"""
 
+Contributions = Float[np.ndarray, "statistic part row *draw contrast"]
+"""Contributions of the class prior and then of each column: their mean over orders, the least and
+the greatest of them, and the Monte Carlo standard error of the mean, 0 unless orders are sampled.
+"""
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Turn:
-    """A cell that is shown after others.
 
-    place: its position in the group. weight: among all orders. sample: number of the sampled order.
-    before, after: log p(shown, y = k) without and with it, (row, ..., class). The first turn of a
-    group comes before all others of the group.
-    """
+# -- orders in which the cells of a group are shown ------------------------------------------------
 
-    place: int
-    weight: float
-    sample: int
-    before: np.ndarray
-    after: np.ndarray
 
-    def added(self) -> np.ndarray:
-        """Return after - before; 0 where `before` is already impossible."""
-        never = np.isneginf(self.before)
-        return np.where(never, 0.0, self.after - np.where(never, 0.0, self.before))
+class Step(NamedTuple):
+    """A cell shown after others: versions of a row without and with it, and its share of orders."""
+
+    cell: int
+    before: int
+    after: int
+    share: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Explained:
-    """Contributions of the class prior and then of each cell, in the order of the groups.
+class Orders:
+    """Orders in which the cells of a group are shown, as steps between versions of a row.
 
-    mean: (part, row, contrast), with draws (part, row, draw, contrast). least, most: over the
-    orders that were read. error: Monte Carlo standard error of `mean` where orders were sampled,
-    else 0.
+    shown: the cells of the group that each version shows. steps: from one version to another.
     """
 
-    mean: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    error: np.ndarray
+    shown: Bool[np.ndarray, "version cell"]
+    steps: list[Step]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Reading:
-    """The order in which cells are shown, and the contrast of classes.
-
-    groups: columns in the order in which they are shown; those of a group depend on each other.
-    contrast: of classes. every_order: whether to average over all orders of the cells of a group,
-    or to use one. rng: for sampled orders, where a group is too large for all.
-    """
-
-    groups: Sequence[Sequence[Cell]]
-    contrast: Contrast
-    every_order: bool
-    rng: np.random.Generator
-
-    @property
-    def versions(self) -> int:
-        """Return how many versions of a row, with different cells shown, are scored at once."""
-        largest = max((len(group) for group in self.groups), default=1)
-        return 2**largest if self.every_order and largest <= EXACT else largest + 1
-
-    def turns(
-        self, ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-    ) -> Iterator[Turn]:
-        """Yield the contributions of the cells of a group to those shown before."""
-        if not self.every_order or len(group) == 1:
-            return in_turn(ask, shown, encoded, group)
-        if len(group) <= EXACT:
-            return in_every_order(ask, shown, encoded, group)
-        return in_some_orders(ask, shown, encoded, group, self.rng)
+def in_turn(*orders: Int[np.ndarray, " turn"]) -> Orders:
+    """Return the steps of a few orders, each of which has an equal share."""
+    size, share = len(orders[0]), 1 / len(orders)
+    shown = [np.argsort(order) < np.arange(size + 1)[:, None] for order in orders]
+    steps = [
+        Step(int(cell), i * (size + 1) + turn, i * (size + 1) + turn + 1, share)
+        for i, order in enumerate(orders)
+        for turn, cell in enumerate(order)
+    ]
+    return Orders(np.concatenate(shown), steps)
 
 
-# -- contributions of cells, over the orders in which the cells of a group are shown -------------
-
-
-def in_turn(ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]) -> Iterator[Turn]:
-    """Yield the contribution of each cell to those before it."""
-    versions = itertools.accumulate(
-        group, lambda before, cell: show(before, encoded, [cell]), initial=shown
-    )
-    for i, (before, after) in enumerate(itertools.pairwise(ask(list(versions)))):
-        yield Turn(i, 1.0, 0, before, after)
-
-
-def in_every_order(
-    ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-) -> Iterator[Turn]:
-    """Yield the contribution of each cell to each subset of the others, weighted by orders.
+def in_every_order(size: int) -> Orders:
+    """Return the steps of all orders of some cells.
 
     A subset S precedes a cell in |S|! (m - |S| - 1)! / m! of the orders of m cells. Source: Shapley
     (1953), A value for n-person games, Contributions to the Theory of Games II, 307-317.
     """
-    m = len(group)
-    subsets = list(itertools.product((False, True), repeat=m))
-    versions = [show(shown, encoded, itertools.compress(group, subset)) for subset in subsets]
-    found = dict(zip(subsets, ask(versions), strict=True))
-    for subset, before in found.items():
-        size = sum(subset)
-        weight = factorial(size) * factorial(m - size - 1) / factorial(m) if size < m else 0.0
-        for i in (i for i, inside in enumerate(subset) if not inside):
-            more = (*subset[:i], True, *subset[i + 1 :])
-            yield Turn(i, weight, 0, before, found[more])
+    # bit j of the number of a subset says whether it holds cell j
+    shown = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(bool)
+    share = [factorial(n) * factorial(size - n - 1) / factorial(size) for n in range(size)]
+    steps = [
+        Step(cell, subset, subset + 2**cell, share[shown[subset].sum()])
+        for subset, cell in np.argwhere(~shown).tolist()
+    ]
+    return Orders(shown, steps)
 
 
-def in_some_orders(
-    ask: Ask,
-    shown: Encoded,
-    encoded: Encoded,
-    group: Sequence[Cell],
-    rng: np.random.Generator,
-) -> Iterator[Turn]:
-    """Yield the contribution of each cell in sampled orders, and in the reverse of each."""
-    for sample in range(PAIRS):
-        order = rng.permutation(len(group))
-        for turn in (order, order[::-1]):
-            cells = [group[i] for i in turn]
-            for one in in_turn(ask, shown, encoded, cells):
-                yield Turn(int(turn[one.place]), 0.5 / PAIRS, sample, one.before, one.after)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Group:
+    """Columns that depend on each other, by position, and samples of the orders to show them in."""
+
+    columns: list[int]
+    samples: list[Orders]
+
+
+def _group(columns: list[int], rng: np.random.Generator, *, shapley: bool) -> Group:
+    size = len(columns)
+    if not shapley or size == 1:
+        return Group(columns, [in_turn(np.arange(size))])
+    if size <= EXACT:
+        return Group(columns, [in_every_order(size)])
+    orders = [rng.permutation(size) for _ in range(PAIRS)]
+    return Group(columns, [in_turn(order, order[::-1]) for order in orders])
 
 
 # -- weights of evidence --------------------------------------------------------------------------
 
 
-def explained(
-    score: Score,
-    encoded: Encoded,
-    n_rows: int,
-    reading: Reading,
-    width: int,
-    tails: tuple[float, float] | None = None,
-    powers: np.ndarray | float = 1.0,
-) -> Explained:
-    """Return the contributions of the class prior and of every cell.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """The cells that are shown one by one, the orders, and the contrast of classes.
 
-    Args:
-        score: log joints of shown cells.
-        encoded: rows, blank where missing.
-        n_rows: their number.
-        reading: in which order, and for which classes.
-        width: numbers that `score` returns for each row.
-        tails: for a score with draws: quantiles in place of least and most; `mean` is then over
-            draws.
-        powers: for a score with draws: the power of each draw's evidence, (draw,) or one.
+    cells: of each column. groups: of the columns, in the order in which they are shown.
     """
-    parts = []
-    cells = sum(x.shape[1] for x in encoded.values())
-    for part in row_chunks(n_rows, max(1, FLOATS // (reading.versions * max(width, cells)))):
-        ask = functools.partial(_ask, score, len(range(n_rows)[part]))
-        found = _explained(ask, take_rows(encoded, part), reading)
-        parts.append(found if tails is None else _shares(found, tails, powers))
-    return _stacked(parts, np.concatenate, axis=1)
+
+    cells: list[Cell]
+    groups: list[Group]
+    contrast: Contrast
+
+    @classmethod
+    def of(
+        cls, rows: Rows, contrast: Contrast, rng: np.random.Generator, *, shapley: bool
+    ) -> "Reading":
+        """Return the reading of rows; if orders matter, dependent columns stand side by side."""
+        cells = list(rows.cells.values())
+        keys = [rows.components.dependent_cells(cell[0][0]) if shapley else "" for cell in cells]
+        groups: dict[object, list[int]] = {}
+        for i, (cell, key) in enumerate(zip(cells, keys, strict=True)):
+            groups.setdefault(cell if key is None else key, []).append(i)
+        return cls(cells, [_group(g, rng, shapley=shapley) for g in groups.values()], contrast)
+
+    def contributions(
+        self, score: Score, encoded: Encoded, n_rows: int, width: int
+    ) -> Iterator[Contributions]:
+        """Yield the contributions of the class prior and of every column, chunk by chunk of rows.
+
+        Args:
+            score: log joints of shown cells.
+            encoded: rows, blank where missing.
+            n_rows: their number.
+            width: numbers that `score` returns for each row.
+        """
+        versions = (len(orders.shown) for group in self.groups for orders in group.samples)
+        width = max(width, sum(x.shape[1] for x in encoded.values()))
+        for part in row_chunks(n_rows, max(1, FLOATS // (max(versions, default=1) * width))):
+            yield self._of_chunk(score, take_rows(encoded, part), len(range(n_rows)[part]))
+
+    def _of_chunk(self, score: Score, encoded: Encoded, n_rows: int) -> Contributions:
+        missing = [is_missing(encoded, cell) for cell in self.cells]
+        shown = np.zeros((1, len(self.cells)), dtype=bool)
+        # a row of which nothing is shown is like any other
+        blank = self._log_joints(score, take_rows(encoded, slice(1)), 1, shown)[0]
+        prior = np.repeat(self.contrast(blank), n_rows, axis=0)
+        mean, squares, error = np.zeros((3, 1 + len(self.cells), *prior.shape))
+        least, most = np.full(mean.shape, np.inf), np.full(mean.shape, -np.inf)
+        mean[0] = least[0] = most[0] = prior
+        for group in self.groups:
+            columns = np.array(group.columns)
+            for orders in group.samples:
+                versions = np.repeat(shown, len(orders.shown), axis=0)
+                versions[:, columns] = orders.shown
+                logs = self._log_joints(score, encoded, n_rows, versions)
+                sample = np.zeros((len(columns), *prior.shape))
+                for step in orders.steps:
+                    i = columns[step.cell]
+                    more = added(logs[step.before], logs[step.after])
+                    more[missing[i]] = 0.0
+                    more = self.contrast(more)
+                    sample[step.cell] += step.share * more
+                    least[1 + i] = np.minimum(least[1 + i], more)
+                    most[1 + i] = np.maximum(most[1 + i], more)
+                mean[1 + columns] += sample / len(group.samples)
+                squares[1 + columns] += (sample / len(group.samples)) ** 2
+            if (n := len(group.samples)) > 1:
+                with np.errstate(invalid="ignore"):
+                    spread = n * squares[1 + columns] - mean[1 + columns] ** 2
+                    error[1 + columns] = np.sqrt(np.maximum(spread, 0.0) / (n - 1))
+            shown[:, columns] = True
+        return np.stack([mean, least, most, error])
+
+    def _log_joints(
+        self,
+        score: Score,
+        encoded: Encoded,
+        n_rows: int,
+        shown: Bool[np.ndarray, "version column"],
+    ) -> np.ndarray:
+        """Return log joints of all versions of the rows, scored at once: (version, row, ...)."""
+        gaps = {name: np.ones((len(shown), 1, x.shape[1]), bool) for name, x in encoded.items()}
+        for column, cell in enumerate(self.cells):
+            for block, j in cell:
+                gaps[block][:, 0, j] = ~shown[:, column]
+        together = {
+            name: blanked(x, gaps[name]).reshape(-1, x.shape[1]) for name, x in encoded.items()
+        }
+        logs = score(together, n_rows * len(shown))
+        return logs.reshape(len(shown), n_rows, *logs.shape[1:])
 
 
-def _ask(score: Score, n_rows: int, versions: Sequence[Encoded]) -> np.ndarray:
-    """Return the log joints of all versions of the rows, scored in one call."""
-    together = {name: np.concatenate([rows[name] for rows in versions]) for name in versions[0]}
-    found = score(together, n_rows * len(versions))
-    return found.reshape(len(versions), n_rows, *found.shape[1:])
-
-
-def _shares(found: Explained, tails: tuple[float, float], powers: np.ndarray | float) -> Explained:
-    """Return mean and quantiles over draws, which are the axis after the rows."""
-    each = found.mean.copy()
-    with np.errstate(invalid="ignore"):
-        each[1:] *= np.asarray(powers)[..., None]
-        low, high = np.quantile(each, tails, axis=2)
-        mean = each.mean(axis=2)
-    return Explained(mean, low, high, np.zeros_like(mean))
-
-
-def _stacked(parts: list[Explained], join: Callable[..., np.ndarray], **options: int) -> Explained:
-    names = [field.name for field in dataclasses.fields(Explained)]
-    return Explained(*(join([getattr(p, name) for p in parts], **options) for name in names))
-
-
-def _explained(ask: Ask, encoded: Encoded, reading: Reading) -> Explained:
-    shown = blank(encoded)
-    if not any(reading.groups):
-        return _stacked([_of_prior(reading.contrast(ask([shown])[0]))], np.stack)
-    parts: list[Explained] = []
-    for group in reading.groups:
-        turns = reading.turns(ask, shown, encoded, group)
-        first = next(turns)
-        if not parts:  # nothing is shown before the first group
-            parts.append(_of_prior(reading.contrast(first.before)))
-        missing, every = (
-            [is_missing(encoded, cell) for cell in group],
-            itertools.chain([first], turns),
-        )
-        parts += _gathered(every, missing, reading.contrast, parts[0].mean)
-        shown = show(shown, encoded, group)
-    return _stacked(parts, np.stack)
-
-
-def _of_prior(mean: np.ndarray) -> Explained:
-    return Explained(mean, mean, mean, np.zeros_like(mean))
-
-
-def _gathered(
-    turns: Iterator[Turn], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
-) -> list[Explained]:
-    """Return mean, range and error of each cell's contribution; that of missing cells is 0."""
-    shape = (len(missing), *like.shape)
-    mean, squares = np.zeros(shape), np.zeros(shape)
-    least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
-    samples = 0
-    for _, those in itertools.groupby(turns, key=lambda turn: turn.sample):
-        one = np.zeros(shape)
-        for turn in those:
-            i, more = turn.place, turn.added()
-            more = contrast(np.where(missing[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more))
-            one[i] += turn.weight * more
-            least[i], most[i] = np.minimum(least[i], more), np.maximum(most[i], more)
-        mean, squares, samples = mean + one, squares + one**2, samples + 1
-    with np.errstate(invalid="ignore"):
-        spread = np.maximum(samples * squares - mean**2, 0.0) / max(samples - 1, 1)
-    error = np.sqrt(spread) if samples > 1 else np.zeros(shape)
-    return [Explained(mean[i], least[i], most[i], error[i]) for i in range(len(missing))]
+def added(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return after - before; 0 where `before` is already impossible."""
+    never = np.isneginf(before)
+    return np.where(never, 0.0, after - np.where(never, 0.0, before))
 
 
 def weights_of_evidence(
@@ -284,10 +244,10 @@ def weights_of_evidence(
     interval: float | str | None,
     *,
     return_error: bool,
-) -> tuple[Reading, list[np.ndarray]]:
-    """Return the order of cells, and the contributions of the prior and of every cell.
+) -> list[Float[np.ndarray, "part row contrast"]]:
+    """Return the contributions of the prior and of every column, in the order of `rows.cells`.
 
-    Weights, lower and upper ends if wanted, errors if wanted, each of shape (part, row, contrast).
+    Weights, lower and upper ends if wanted, errors if wanted.
 
     Args:
         rows: whose cells are shown one by one.
@@ -298,51 +258,48 @@ def weights_of_evidence(
         return_error: whether Monte Carlo standard errors are wanted.
     """
     posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
-    shapley = order == "shapley"
-    reading = Reading(_groups(posterior, rows.cells, shapley=shapley), contrast, shapley, rng)
+    reading = Reading.of(rows, contrast, rng, shapley=order == "shapley")
     # warns where few draws support a row
     joint = log_joint(posterior, encoded, n_rows)
     never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
-    found = explained(posterior.log_joint, encoded, n_rows, reading, n_classes)
-    out = [found.mean, *[found.least, found.most] * (interval == "orders")]
+    chunks = reading.contributions(posterior.log_joint, encoded, n_rows, n_classes)
+    mean, least, most, error = np.concatenate(list(chunks), axis=2)
+    out = [mean, *[least, most] * (interval == "orders")]
     if isinstance(interval, float | int):
-        require_posterior(posterior, "evidence(interval=...)")
-        tails = (1 - interval) / 2, (1 + interval) / 2
-        draws = posterior.log_joint_draws(rng, DRAWS)
-        width = n_classes * draws.n_draws
-        each = explained(draws.score, encoded, n_rows, reading, width, tails, draws.powers)
-        out += [each.least, each.most]
-    out += [found.error] * return_error
+        out.extend(_ends(posterior, reading, rows, interval, rng))
+    out += [error] * return_error
     for array in out:
         array[1:, never] = 0.0
-    return reading, out
+    return out
 
 
-def _groups(posterior: Posterior, cells: Mapping[Name, Cell], *, shapley: bool) -> list[list[Cell]]:
-    """Return the columns in their order; if orders matter, dependent ones side by side."""
-    if not shapley:
-        return [list(cells.values())]
-    groups: dict = {}
-    for cell in cells.values():
-        key = posterior.components.dependent_cells(cell[0][0])
-        groups.setdefault(cell if key is None else key, []).append(cell)
-    return list(groups.values())
+def _ends(
+    posterior: Posterior, reading: Reading, rows: Rows, share: float, rng: np.random.Generator
+) -> Float[np.ndarray, "end part row contrast"]:
+    """Return the ends of central intervals over draws."""
+    require_posterior(posterior, "evidence(interval=...)")
+    draws = posterior.log_joint_draws(rng, DRAWS)
+    width = len(posterior.log_classes()) * draws.n_draws
+    ends = []
+    for contributions in reading.contributions(draws.score, rows.encoded, rows.n_rows, width):
+        mean = contributions[0]
+        with np.errstate(invalid="ignore"):
+            mean[1:] *= np.asarray(draws.powers)[..., None]
+            ends.append(np.quantile(mean, [(1 - share) / 2, (1 + share) / 2], axis=2))
+    return np.concatenate(ends, axis=2)
 
 
 def by_feature(
-    array: np.ndarray, reading: Reading, cells: Mapping[Name, Cell], names: list, index: object
+    array: Float[np.ndarray, "part row contrast"],
+    cells: Mapping[Name, Cell],
+    names: list,
+    index: object,
 ) -> DataFrame:
-    """Return (part, row, contrast) as a DataFrame with features in the table's order.
-
-    names: of the contrasts; [None] of one.
-    """
-    every = itertools.chain.from_iterable(reading.groups)
-    part = {cell: i for i, cell in enumerate(every, start=1)}
-    order = {PRIOR: 0, **{name: part[cell] for name, cell in cells.items()}}
+    """Return contributions as a DataFrame; names: of the contrasts, [None] of one."""
     columns = {
         (feature if name is None else (name, feature)): array[i, :, c]
         for c, name in enumerate(names)
-        for feature, i in order.items()
+        for i, feature in enumerate([PRIOR, *cells])
     }
     return diagnose.frame(columns, index)
 

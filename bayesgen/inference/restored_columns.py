@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.likelihoods.base import CellDensities, is_missing
+from bayesgen.likelihoods.base import CellDensities, blanked, is_missing
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Traceable
 
@@ -17,8 +17,7 @@ def restored(
     for name, part in parts.items():
         kept, x = reader.kept[name], encoded[name]
         if kept is not None:
-            nothing = np.full_like(x, np.nan if x.dtype.kind == "f" else -1)
-            part = reader.full[name].restore(part, kept, nothing)
+            part = reader.full[name].restore(part, kept, blanked(x, np.ones(x.shape, dtype=bool)))
         out[name] = np.where(is_missing(x), part, x)
     return out
 

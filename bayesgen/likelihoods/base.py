@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import (
@@ -100,6 +100,11 @@ def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:
 def is_missing(x: Traceable) -> np.ndarray:
     """Return which cells of encoded rows are missing: NaN, or -1 among codes."""
     return np.isnan(x) if x.dtype.kind == "f" else x < 0
+
+
+def blanked(x: np.ndarray, gaps: Bool[np.ndarray, "..."]) -> np.ndarray:
+    """Return encoded rows with cells missing where there are gaps."""
+    return np.where(gaps, np.nan if x.dtype.kind == "f" else -1, x)
 
 
 def by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:

@@ -244,11 +244,9 @@ def test_impossible_rows_have_the_prior_and_no_more():
 def test_a_column_by_itself_breaks_the_sum(monkeypatch):
     """In a joint block the densities of single columns do not add up."""
 
-    def alone(ask, shown, encoded, group):
-        blank = {n: np.full_like(x, np.nan) for n, x in encoded.items()}
-        for i, cell in enumerate(group):
-            one = evidence.show(blank, encoded, [cell])
-            yield evidence.Turn(i, 1.0, 0, *ask([blank, one]))
+    def alone(order):
+        shown = np.concatenate([np.zeros((1, len(order)), dtype=bool), np.eye(len(order)) > 0])
+        return evidence.Orders(shown, [evidence.Step(i, 0, i + 1, 1.0) for i in order])
 
     monkeypatch.setattr(evidence, "in_turn", alone)
     check_sum(fitted("Normal", "exact"), *some_rows("Normal"), "columns")

@@ -176,6 +176,10 @@ class StackRows(explain.Rows):
         """Return the cells of a column of imputed rows, in the user's units."""
         return self.decoded_column(encoded, name)
 
+    def decoded_values(self, name: Name, values: np.ndarray) -> np.ndarray:
+        """Return cells of a column as the user's own, which numbers are already."""
+        return values if self.kind(name) == "numbers" else super().decoded_values(name, values)
+
     def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
         """Return some of the encoded rows with other values or level codes in one column."""
         levels: tuple = self.places(name)[0][1].levels or self.listed(name)
