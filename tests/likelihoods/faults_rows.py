@@ -58,9 +58,8 @@ def fills_missing_values_with_ones(right):
 
 
 def forgets_that_a_wide_kernel_is_low(right):
-    def wrong(center, weight, bandwidth):
-        score = right(center, weight, bandwidth)
-        return lambda x: score(x) + np.log(bandwidth)
+    def wrong(x, center, weight, bandwidth, grid, **left):
+        return right(x, center, weight, bandwidth, grid, **left) + np.log(bandwidth * grid)
 
     return wrong
 

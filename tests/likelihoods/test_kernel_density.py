@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
 
 
 def log_density(x, center, weight, bandwidth):
-    return log_densities(center, weight, np.array([bandwidth]))(x)[:, 0]
+    return log_densities(x, center, weight, bandwidth)[:, 0]
 
 
 def rule(x, weight=None, y=None):
@@ -99,7 +99,7 @@ def test_many_bandwidths_are_one_by_one(series):
     centre, weight = np.sort(rng.normal(size=40)), rng.integers(1, 4, 40).astype(float)
     x = np.append(rng.normal(size=50) * 3, [40.0, -200.0])
     bandwidth = bandwidth_grid(5.0, 70, series)
-    found = log_densities(centre, weight, bandwidth)(x)
+    found = log_densities(x, centre, weight, 5.0, bandwidth / 5.0)
     one = [log_density(x, centre, weight, h) for h in bandwidth]
     np.testing.assert_allclose(found, np.stack(one, axis=1), rtol=1e-12, atol=1e-12)
 

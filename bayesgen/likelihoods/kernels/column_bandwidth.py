@@ -10,7 +10,7 @@ from bayesgen.likelihoods.kernels.sums import (
     Cells,
     Centers,
     bandwidth_grid,
-    log_densities_without,
+    log_densities,
 )
 from bayesgen.typing import Labels, Weights
 
@@ -103,9 +103,8 @@ def leave_one_out(
     is left out. The centers hold all values, in rising order.
     """
     own, lost = np.searchsorted(center, value), np.minimum(weight, 1.0)
-    highest = np.full(len(value), bandwidth[0])
     grid = bandwidth / bandwidth[0]
-    logs = log_densities_without(own, lost, center, center_weight, highest, grid)
+    logs = log_densities(value, center, center_weight, bandwidth[0], grid, own=own, lost=lost)
     return weight @ np.where(np.isnan(logs), 0.0, logs)
 
 

@@ -4,6 +4,7 @@ The bandwidth is the standard deviation of the kernel.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -24,7 +25,7 @@ from bayesgen.likelihoods.kernels.column_bandwidth import (
     rule_of_thumb,
     weighed,
 )
-from bayesgen.likelihoods.kernels.sums import log_densities, log_densities_without
+from bayesgen.likelihoods.kernels.sums import log_densities
 from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
@@ -192,21 +193,24 @@ class KernelDensity(Conjugate[Values]):
             if not len(center) or (rule and not nrd0(center, weight)):
                 out[seen[:, j]] = np.nan
                 continue
-            own, others = seen[:, j] & (y == k), seen[:, j] & (y != k)
+            rows = np.flatnonzero(seen[:, j])
+            # equal rows are scored once
+            cells = [x[rows, j], np.where(y[rows] == k, away[rows], 0.0)]
+            (values, lost), which = np.unique(cells, axis=1, return_inverse=True)
+            mine = np.flatnonzero(lost)
+            own = np.full(len(values), -1)
+            own[mine] = np.searchsorted(center, values[mine])
             bandwidth, log_weight = self._active(k, j)
-            values, which = np.unique(x[others, j], return_inverse=True)
-            logs = log_densities(center, weight, bandwidth)(values)
-            out[others, k] += log_sum_exp(logs + log_weight)[which]
-            pairs, which = np.unique([x[own, j], away[own]], axis=1, return_inverse=True)
-            at, lost = np.searchsorted(center, pairs[0]), pairs[1]
-            widths = (
-                nrd0_without(center, weight, at, lost) if rule else np.full(len(at), bandwidth[0])
-            )
-            logs = log_densities_without(at, lost, center, weight, widths, bandwidth / bandwidth[0])
+            width = np.full(len(values), bandwidth[0])
+            if rule:
+                width[mine] = nrd0_without(center, weight, own[mine], lost[mine])
+            grid = bandwidth / bandwidth[0]
+            logs = log_densities(values, center, weight, width, grid, own=own, lost=lost)
+            log_weight = np.tile(log_weight, (len(values), 1))
             if self.learned:
-                log_weight = log_weight - lost[:, None] * logs
+                log_weight[mine] -= lost[mine, None] * logs[mine]
                 log_weight -= log_sum_exp(log_weight)[:, None]
-            out[own, k] += log_sum_exp(logs + log_weight)[which]
+            out[rows, k] += log_sum_exp(logs + log_weight)[which]
         return out
 
     # -- rows --------------------------------------------------------------------------------------
@@ -215,9 +219,10 @@ class KernelDensity(Conjugate[Values]):
         """Return x -> sum over observed columns of log mean kernels, shape (row, class)."""
         scores = {}
         for k, j in self._places():
-            bandwidth, log_weight = self._active(k, j)
-            density = log_densities(*self.rows.borrowed(k, j), bandwidth)
-            scores[k, j] = density, log_weight
+            (center, weight), (bandwidth, log_weight) = self.rows.borrowed(k, j), self._active(k, j)
+            kernels = {"center": center, "weight": weight, "bandwidth": bandwidth[0]}
+            grid = bandwidth / bandwidth[0]
+            scores[k, j] = functools.partial(log_densities, **kernels, grid=grid), log_weight
 
         def log_density(x: Block) -> Joint:
             out = np.zeros((len(x), len(self.grid)))

@@ -112,56 +112,37 @@ def _on_grid(
 
 
 def log_densities(
-    center: Centers, weight: Weight, bandwidth: Bandwidths
-) -> Callable[[Cells], Float[np.ndarray, "value bandwidth"]]:
-    """Return x -> log of the weighted mean of kernels around the centers, for each bandwidth.
-
-    -inf where all centers are farther than numbers reach; exact at any other distance.
-
-    bandwidth: a `bandwidth_grid`.
-    """
-    unit = bandwidth[0]
-    sums = functools.partial(log_sums, weight=weight)
-    constant = np.log(bandwidth) + np.log(2 * np.pi) / 2 + np.log(weight.sum())
-
-    def log_density(x: Cells) -> np.ndarray:
-        out = np.empty((len(x), len(bandwidth)))
-        for rows in row_chunks(len(x), max(1, CACHED // len(center))):
-            with np.errstate(over="ignore"):
-                squares = ((x[rows, None] - center) / unit) ** 2
-            out[rows] = _on_grid(sums, squares, bandwidth / unit)
-        return out - constant
-
-    return log_density
-
-
-def log_densities_without(
-    own: Int[np.ndarray, " value"],
-    lost: Cells,
+    x: Cells,
     center: Centers,
     weight: Weight,
-    bandwidth: Cells,
+    bandwidth: float | Cells,
     grid: Bandwidths = ONE,
+    *,
+    own: int | Int[np.ndarray, " value"] = -1,
+    lost: float | Cells = 0.0,
 ) -> Float[np.ndarray, "value bandwidth"]:
-    """Return the log of the mean over the other centers of Normal(value given center, h^2).
+    """Return the log of the weighted mean over the centers of Normal(x given center, h^2).
 
-    h is the bandwidth of the value times those of the grid. NaN for a value without other centers,
-    or without a bandwidth above 0.
+    h is the bandwidth of the value times those of the grid. -inf where all centers are farther than
+    numbers reach, exact at any other distance; NaN for a value without centers, or without a
+    bandwidth above 0.
 
     Args:
-        own: the position of each value among the centers.
-        lost: the weight by which its center is lighter.
+        x: values.
         center: in any order.
         weight: of the centers.
-        bandwidth: of each value.
+        bandwidth: of all values, or of each.
         grid: factors of it, a `bandwidth_grid`.
+        own: the position of each value among the centers, -1 of a value that is none.
+        lost: the weight by which its center is lighter.
     """
-    out, count = np.full((len(own), len(grid)), np.nan), weight.sum() - lost
+    bandwidth, own, lost = (np.broadcast_to(array, len(x)) for array in (bandwidth, own, lost))
+    out, count = np.full((len(x), len(grid)), np.nan), weight.sum() - lost
     usable = np.flatnonzero((count > 0) & (bandwidth > 0))
     for part in row_chunks(len(usable), max(1, CACHED // max(len(center), 1))):
         rows = usable[part]
         with np.errstate(over="ignore"):
-            squares = ((center[own[rows], None] - center) / bandwidth[rows, None]) ** 2
+            squares = ((x[rows, None] - center) / bandwidth[rows, None]) ** 2
         sums = functools.partial(log_sums_without, weight=weight, own=own[rows], lost=lost[rows])
         level = np.log(count[rows]) + np.log(bandwidth[rows]) + np.log(2 * np.pi) / 2
         out[rows] = _on_grid(sums, squares, grid) - level[:, None] - np.log(grid)
