@@ -13,14 +13,13 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
-from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 from bayesgen.program import sample_prior
 
 N_CLASSES = 2
 CLASSES = ClassPrior(np.array([0.4, 0.6]), 20.0)
-GUESS, WORTH = 0.5, 6.0
+GUESS = 0.5
 """Of the bandwidth of a kernel density."""
 
 Params = dict[str, np.ndarray]
@@ -104,7 +103,6 @@ def simulations(
             if _built_of_rows(prior):
                 x = some_lumps(rng, y, subjects[name].width)
                 part = prior.complete(_statistics(prior, x, y))
-                truth[name] = _given_rows(part, x, y, rng)
             else:
                 x = prior.simulate(first(truth[name]), y, rng)
             if missing:
@@ -163,35 +161,10 @@ def _member(
 
 
 def _built_of_rows(prior: Likelihood) -> bool:
-    return isinstance(prior, KernelDensity | LearnedKernelDensity)
+    return isinstance(prior, KernelDensity)
 
 
 def some_lumps(rng: np.random.Generator, y: np.ndarray, width: int) -> np.ndarray:
     """Return rows of two humps."""
     humps = rng.choice([-1.5, 1.5], len(y))[:, None] + y[:, None]
     return humps + rng.standard_normal((len(y), width))
-
-
-def _given_rows(part: Likelihood, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Params:
-    if isinstance(part, KernelDensity):
-        return {}
-    places = np.ndindex(N_CLASSES, x.shape[1])
-    drawn = [bandwidth_given(x[y == k, j], x[:, j], rng) for k, j in places]
-    return {"bandwidth": np.reshape(drawn, (1, N_CLASSES, x.shape[1]))}
-
-
-def bandwidth_given(cells: np.ndarray, column: np.ndarray, rng: np.random.Generator) -> float:
-    """Draw h from InverseGamma(h^2) times the leave-one-out likelihood, on a grid of log h.
-
-    Written apart from the library's table: the density of every value under the others' kernels.
-    A value without others of its class looks at those of the column.
-    """
-    t = np.linspace(np.log(GUESS) - 4, np.log(GUESS) + 4, 801)
-    # h^2 ~ InverseGamma(w / 2, w guess^2 / 2), told over log h
-    log_density = -WORTH * t - WORTH * GUESS**2 / 2 * np.exp(-2 * t)
-    centres = cells if len(cells) > 1 else column
-    for value in cells:
-        square = (centres[centres != value, None] - value) ** 2 / 2
-        log_density += np.logaddexp.reduce(-square * np.exp(-2 * t) - t, axis=0)
-    steps = np.exp(log_density - log_density.max()).cumsum()
-    return float(np.exp(np.interp(rng.random() * steps[-1], steps, t)))

@@ -4,7 +4,7 @@ A new family gets a line in SUBJECTS; tests/inference/test_sbc.py asks for one.
 """
 
 import numpy as np
-from simulated import GUESS, N_CLASSES, WORTH, Subject, stated
+from simulated import GUESS, N_CLASSES, Subject, stated
 
 from bayesgen.likelihoods import (
     Bernoulli,
@@ -19,7 +19,6 @@ from bayesgen.likelihoods import (
     Poisson,
     SphericalNormal,
 )
-from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 MEAN = np.array([[0.0, 1.0], [1.0, -1.0]])
 VARIANCE = np.array([[1.0, 2.0], [0.5, 1.5]])
@@ -103,9 +102,6 @@ SUBJECTS: dict[str, Subject] = {
         JointCategorical(probs=CELLS, rows=np.array([6.0, 9.0])), n_levels=LEVELS
     ),
     "KernelDensity": Subject(lambda: KernelDensity(bandwidth=GUESS), ("exact",)),
-    "LearnedKernelDensity": Subject(
-        lambda: LearnedKernelDensity(bandwidth_guess=GUESS, bandwidth_rows=WORTH), ("nuts",)
-    ),
     "Family Gamma": family("Gamma", SIZES),
     "Family StudentT": family(
         "StudentT",

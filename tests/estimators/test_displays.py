@@ -67,7 +67,6 @@ SAMPLED = [(name, method) for name in ONE_OF_EACH for method in (SHORT, bg.MAP(s
 COMPILED = {
     "lkj": (bg.MultivariateNormal(prior="lkj"), "map"),
     "Family": (bg.Family(dist.Gamma), SHORT),
-    "learned bandwidth": (bg.KernelDensity(bandwidth="posterior"), SHORT),
     "learned strengths": (bg.Normal(variance_rows="learn"), SHORT),
 }
 

@@ -10,7 +10,7 @@ import bayesgen as bg
 from bayesgen.errors import InvalidArgument, UnsupportedOperation
 
 ERRORS = 5.0
-MADE_OF_ROWS = ("KernelDensity", "LearnedKernelDensity", "KernelDiscriminant")
+MADE_OF_ROWS = ("KernelDensity", "KernelDensity learned", "KernelDiscriminant")
 
 
 def iris():

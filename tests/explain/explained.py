@@ -47,7 +47,7 @@ def methods(name: str) -> list[str]:
         return ["map"]
     if name.startswith("KernelDiscriminant"):
         return ["exact", "draws"]
-    return ["exact", "mle"] if name == "KernelDensity" else ["exact", "mle", "draws"]
+    return ["exact", "mle"] if name.startswith("KernelDensity") else ["exact", "mle", "draws"]
 
 
 FITS = [(name, method) for name in CASES for method in methods(name)]

@@ -17,7 +17,6 @@ WITHOUT = {
     "MultivariateNormal": lambda: bg.MultivariateNormal(prior="lkj"),
     "MultivariateNormal shared": lambda: bg.MultivariateNormal("shared", prior="lkj"),
     "Family": lambda: bg.Family(dist.Gamma),
-    "KernelDensity": lambda: bg.KernelDensity(bandwidth="posterior"),
 }
 """Every likelihood without a closed form."""
 
@@ -67,7 +66,7 @@ def test_discriminant_under_lkj_is_refused(make, rows, method):
         make(prior="lkj", inference=method).fit(rows, Y)
 
 
-@pytest.mark.parametrize(("family", "method"), [("Family", "exact"), ("KernelDensity", "expected")])
+@pytest.mark.parametrize(("family", "method"), [("Family", "exact"), ("Family", "expected")])
 def test_stack_leaves_out_a_member_without_a_closed_form(family, method):
     member = bg.GenerativeClassifier(WITHOUT[family](), inference=method)
     with pytest.warns(BayesgenWarning, match="has no closed form"):

@@ -39,7 +39,7 @@ def test_exact_intervals_cover(name):
 @pytest.mark.nightly
 def test_intervals_of_draws_cover():
     chains = Chains(draws=250, thin=1, warmup=250, lanes=150)
-    some = {name: SUBJECTS[name] for name in ("LearnedKernelDensity",)}
+    some = {name: SUBJECTS[name] for name in ("Family Gamma",)}
     rng = np.random.default_rng(10)
     for found in coverage.nuts_coverage(some, N_ROWS, 300, rng, chains=chains):
         assert found.right, found

@@ -12,7 +12,6 @@ import numpyro.distributions as dist
 from case import Case, Table, some_classes
 
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, Likelihood
-from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 UNITS = np.array([1.0, 20.0, 0.3])
 
@@ -72,9 +71,10 @@ def scaled_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likeliho
 def other_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
     """Return columns in other units, one of them upside down, and the bandwidths in these units."""
     a, b = np.array([2.5, -0.1, 60.0]), np.array([-3.0, 7.0, 100.0])
-    if isinstance(prior.bandwidth, str):
-        return x * a + b, prior
-    return x * a + b, dataclasses.replace(prior, bandwidth=prior.bandwidth * np.abs(a))
+    widths = ("bandwidth", "bandwidth_guess")
+    stated = {name: getattr(prior, name) for name in widths}
+    other = {n: h * np.abs(a) for n, h in stated.items() if isinstance(h, np.ndarray)}
+    return x * a + b, dataclasses.replace(prior, **other)
 
 
 def same_units(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
@@ -91,16 +91,18 @@ def near_the_centre(part: Family, rng: np.random.Generator, n: int) -> dict:
         return jax.device_get(part.declaration.params(u))
 
 
-def near_the_guess(part: LearnedKernelDensity, rng: np.random.Generator, n: int) -> dict:
-    """Return bandwidths near the guess."""
-    away = rng.standard_normal((n, *part.width.shape))
-    return {"bandwidth": part.bandwidth_guess * np.exp(0.2 * away)}
-
-
 BANDWIDTH = np.array([[0.7, 1.0, 0.6], [1.1, 0.8, 0.9], [0.8, 0.7, 1.2]]) * UNITS
 WORTH = np.array([[3.0, 5.0, 10.0], [2.0, 3.0, 4.0], [6.0, 8.0, 3.0]])
-NO_PARAMETER = "the bandwidth is known: there is no parameter"
+NO_PARAMETER = "the bandwidth is known, or averaged over: there is no parameter"
 
+PLUG_IN = {
+    "law_story": NO_PARAMETER,
+    "law_mode": NO_PARAMETER,
+    "law_average": NO_PARAMETER,
+    "law_update": NO_PARAMETER,
+    "law_sequence": "rows come in by complete, as centres; posterior has nothing to add",
+    "law_bayes": "the density is made of the rows, so that they have no evidence",
+}
 CENTERS = {
     "law_mode": "weights of rows have a posterior, and no estimate",
     "law_bayes": "the density is made of the rows, so that they have no evidence",
@@ -133,14 +135,7 @@ ROWS = {
         np.nan,
         lump_line,
         other_lumps,
-        exempt={
-            "law_story": NO_PARAMETER,
-            "law_mode": NO_PARAMETER,
-            "law_average": NO_PARAMETER,
-            "law_update": NO_PARAMETER,
-            "law_sequence": "rows come in by complete, as centres; posterior has nothing to add",
-            "law_bayes": "the density is made of the rows, so that they have no evidence",
-        },
+        exempt=PLUG_IN,
     ),
     "KernelDiscriminant": Case(
         KernelDiscriminant(0.7),
@@ -165,16 +160,17 @@ ROWS = {
             "test_kernel_discriminant.py",
         },
     ),
-    "LearnedKernelDensity": Case(
-        LearnedKernelDensity(bandwidth_guess=BANDWIDTH, bandwidth_rows=WORTH),
-        LearnedKernelDensity(),
+    "KernelDensity learned": Case(
+        KernelDensity("posterior", bandwidth_guess=BANDWIDTH, bandwidth_rows=WORTH),
+        KernelDensity("posterior"),
         some_lumps,
         np.nan,
-        lump_line,
-        same_units,
-        params=near_the_guess,
-        exempt={
-            "law_story": "a fitted row is scored by the kernels of the others, a new one by all"
+        smooth_line,
+        other_lumps,
+        exempt=PLUG_IN
+        | {
+            "leave_one_out": "bandwidths keep the weights that the other rows give them; "
+            "test_kernel_density.py",
         },
     ),
 }

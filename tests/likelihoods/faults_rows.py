@@ -8,7 +8,6 @@ from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
 from bayesgen.likelihoods.kernels import density, guesses, joint
-from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 
 def adds_the_first_column_only(right):
@@ -59,9 +58,8 @@ def fills_missing_values_with_ones(right):
 
 
 def forgets_that_a_wide_kernel_is_low(right):
-    def wrong(center, weight, bandwidth):
-        score = right(center, weight, bandwidth)
-        return lambda x: score(x) + np.log(bandwidth)
+    def wrong(x, center, weight, bandwidth, grid, **left):
+        return right(x, center, weight, bandwidth, grid, **left) + np.log(bandwidth * grid)
 
     return wrong
 
@@ -192,16 +190,16 @@ FAULTS = [
     (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
     (
         laws.law_total,
-        "LearnedKernelDensity",
+        "KernelDensity learned",
         density,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),
     (
         laws.law_marginal,
-        "LearnedKernelDensity",
-        LearnedKernelDensity,
-        "log_density_fn",
+        "KernelDensity learned",
+        KernelDensity,
+        "predictive",
         looks_at_missing_values,
     ),
 ]

@@ -10,21 +10,16 @@ from numpyro.infer.util import log_density as program_density
 from scipy import stats
 from sklearn import neighbors
 
+from bayesgen.likelihoods import KernelDensity
 from bayesgen.likelihoods.distinct_rows import distinct_values
-from bayesgen.likelihoods.kernels.column_bandwidth import (
-    leave_one_out,
-    read,
-    rule_of_thumb,
-    tabled,
-)
-from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
-from bayesgen.likelihoods.kernels.sums import knots, log_densities
+from bayesgen.likelihoods.kernels.column_bandwidth import leave_one_out, rule_of_thumb
+from bayesgen.likelihoods.kernels.sums import bandwidth_grid, log_densities
 
 PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
 
 
 def log_density(x, center, weight, bandwidth):
-    return log_densities(center, weight, np.array([bandwidth]))(x)[:, 0]
+    return log_densities(x, center, weight, bandwidth)[:, 0]
 
 
 def rule(x, weight=None, y=None):
@@ -98,15 +93,15 @@ def test_far_out_the_nearest_bump_decides():
     assert near[4] == far[4] == -np.inf
 
 
-def test_many_bandwidths_are_one_by_one():
+@pytest.mark.parametrize("series", [1, 4])
+def test_many_bandwidths_are_one_by_one(series):
     rng = np.random.default_rng(4)
     centre, weight = np.sort(rng.normal(size=40)), rng.integers(1, 4, 40).astype(float)
     x = np.append(rng.normal(size=50) * 3, [40.0, -200.0])
-    for half in (0.1, 0.5, 1.9, 2.5):
-        bandwidth = 0.4 * np.exp(rng.uniform(-half, half, 90))
-        found = log_densities(centre, weight, bandwidth)(x)
-        one = [log_density(x, centre, weight, h) for h in bandwidth]
-        np.testing.assert_allclose(found, np.stack(one, axis=1), rtol=1e-9, atol=1e-9)
+    bandwidth = bandwidth_grid(5.0, 70, series)
+    found = log_densities(x, centre, weight, 5.0, bandwidth / 5.0)
+    one = [log_density(x, centre, weight, h) for h in bandwidth]
+    np.testing.assert_allclose(found, np.stack(one, axis=1), rtol=1e-12, atol=1e-12)
 
 
 # -- the leave-one-out likelihood ------------------------------------------------------------------
@@ -123,62 +118,75 @@ def test_leave_one_out_by_hand(x):
     value, times = np.unique(x, return_counts=True)
     sides = (value, times.astype(float)) * 2
     for series in (1, 3):
-        t = knots(2.0, 30, series)
-        expected = [one_by_one(x, np.exp(h)) for h in t]
-        np.testing.assert_allclose(leave_one_out(*sides, t, series), expected, rtol=1e-11)
+        bandwidth = bandwidth_grid(7.0, 30, series)
+        expected = [one_by_one(x, h) for h in bandwidth]
+        np.testing.assert_allclose(leave_one_out(*sides, bandwidth), expected, rtol=1e-11)
 
 
 def test_a_value_alone_has_no_likelihood():
     """A weight below one is less than a row: no copy of it is left to look at."""
-    one, t = np.ones(1), knots(0.0, 2, 1)
-    assert (leave_one_out(one, one, one, one, t, 1) == 0).all()
-    assert (leave_one_out(one[:0], one[:0], one, one, t, 1) == 0).all()
+    one, t = np.ones(1), bandwidth_grid(1.0, 2, 1)
+    assert (leave_one_out(one, one, one, one, t) == 0).all()
+    assert (leave_one_out(one[:0], one[:0], one, one, t) == 0).all()
     two, half = np.array([0.0, 1.0]), np.array([0.5, 0.5])
     expected = stats.norm.logpdf(1.0)
-    np.testing.assert_allclose(leave_one_out(two, half, two, half, t, 1)[0], expected)
+    np.testing.assert_allclose(leave_one_out(two, half, two, half, t)[0], expected)
 
 
 @pytest.mark.parametrize(("digits", "far"), [(15, 0.0), (1, 0.0), (15, 1e4)])
-def test_the_table_is_the_likelihood(digits, far):
-    """Its spline is exact at the knots, a value far away widens its steps."""
+def test_the_average_is_an_integral_over_bandwidths(digits, far):
+    """By a grid ten times as fine, summed by hand; one value far away widens the steps."""
     x = np.append(np.round(np.random.default_rng(5).normal(size=59), digits), far)
-    value, times = np.unique(x, return_counts=True)
-    sides = (value, times.astype(float)) * 2
-    guess = float(rule(x)[0])
-    found = tabled(*sides, guess, 10.0, guess)
-    table, first, step = (found[name] for name in ("table", "first", "step"))
-    t = np.linspace(-3, 3, 301) + np.log(guess)
-    exact = np.array([one_by_one(x, np.exp(h)) for h in t])
-    read_off = read(table[None, None], ((t - first) / step)[:, None, None])[:, 0, 0]
-    np.testing.assert_allclose(read_off, exact, rtol=1e-6 if far else 1e-8)
-    wide = np.linspace(first, first + step * len(table), 2001)
-    exact = np.array([one_by_one(x, np.exp(h)) for h in wide])
-    posterior = exact - 10 * wide - 5 * (guess / np.exp(wide)) ** 2
-    assert abs(found["log_mode"] - wide[np.argmax(posterior)]) <= wide[1] - wide[0]
-    ends = np.array([-1e3, 1e3])[:, None, None]
-    assert (read(table[None, None], ends) < posterior.max()).all()
-    near = read(
-        table[None, None], np.array([-1e-6, 0.0, len(table), len(table) + 1e-6])[:, None, None]
-    )
-    np.testing.assert_allclose(near[[0, 3], 0, 0], near[[1, 2], 0, 0], rtol=1e-5)
+    rows = distinct_values(x[:, None], np.zeros(60, int), np.ones(60), 1)
+    prior = KernelDensity("posterior").complete(rows)
+    guess, new = float(rule(x)[0]), np.array([-1.0, 0.3, 2.5, 6.0])
+    t = np.log(prior.grid[0, 0])
+    t = np.linspace(t.min(), t.max(), 10 * len(t))
+    logs = np.array([one_by_one(x, h) for h in np.exp(t)])
+    logs -= 10 * t + 5 * (guess / np.exp(t)) ** 2
+    weight = np.exp(logs - np.logaddexp.reduce(logs))
+    density = stats.norm.pdf(new[:, None, None], x, np.exp(t)[:, None]).mean(axis=2)
+    expected = np.log(density @ weight)
+    found = prior.log_predictive(new[:, None])[:, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-2 if far else 1e-4)
+
+
+def test_a_row_left_out_takes_its_own_factor_from_the_weights():
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(30, 2)), np.repeat([0, 1], 15)
+    prior = KernelDensity("posterior", bandwidth_guess=0.5)
+    rows = prior.statistics(x, y, np.ones(30), n_classes=2)
+    prior = prior.complete(rows)
+    found = prior.leave_one_out(rows, x, y, np.ones(30), np.ones(30))
+    for i, k in ((3, 0), (3, 1), (20, 1)):
+        expected = 0.0
+        for j in range(2):
+            centre = np.delete(x[:, j], i)[np.delete(y, i) == k]
+            bandwidth, logs = prior.grid[k, j], prior.log_weight[k, j]
+            density = stats.norm.logpdf(x[i, j], centre[:, None], bandwidth)
+            density = np.logaddexp.reduce(density, axis=0) - np.log(len(centre))
+            logs = logs - density if y[i] == k else logs
+            logs = logs - np.logaddexp.reduce(logs)
+            expected += np.logaddexp.reduce(logs + density)
+        np.testing.assert_allclose(found[i, k], expected, rtol=1e-6)
 
 
 def test_agrees_with_the_direct_program():
-    """Log densities of bandwidths and of new rows, incomplete ones and single ones included."""
+    """Log weights of bandwidths, and densities of new rows, incomplete and single ones included."""
     rng = np.random.default_rng(6)
     y = np.append(0, rng.integers(1, 3, 39))
     x = rng.normal(size=(40, 3)) * [1, 5, 0.1] + y[:, None]
     x[rng.random((40, 3)) < 0.2] = np.nan
     x[0, 1], x[1:3, 0] = 2.0, 0.5
     guess, new = np.array([0.5, 2.0, 0.05]), np.where(np.eye(3), np.nan, [0.3, 1.0, 1.5])
-    part = LearnedKernelDensity(bandwidth_guess=guess, bandwidth_rows=3.0)
+    part = KernelDensity("posterior", bandwidth_guess=guess, bandwidth_rows=3.0)
     rows = part.statistics(x, y, np.ones(40), n_classes=3)
     part = part.complete(rows)
-    h = np.exp(part.log_mode + part.width * rng.normal(size=(4, 3, 3)))
-    mine = part.log_likelihood({"bandwidth": h}, rows) - np.log(2 * h).sum(axis=(1, 2))
-    # site "variance": the square of a bandwidth; log d square / d bandwidth is log 2 h
-    mine += stats.invgamma.logpdf(h**2, 1.5, scale=1.5 * guess**2).sum(axis=(1, 2))
-    mine += np.log(2 * h).sum(axis=(1, 2))
+    place = part.log_weight.argmax(axis=-1) + rng.integers(-4, 5, (4, 3, 3))
+    at = (np.arange(3)[:, None], np.arange(3), place)
+    h = part.grid[at]
+    # site "variance": the square of a bandwidth, whose density is over the square and not its log
+    mine = (part.log_weight[at] - 2 * np.log(h)).sum(axis=(1, 2))
     reported = {"centres": x, "centre_classes": y, "bandwidth": guess, "n_classes": 3}
     model = runpy.run_path(str(PROGRAM))["model"]
 
@@ -200,5 +208,6 @@ def test_agrees_with_the_direct_program():
         pairs = np.repeat(np.vstack([new, np.full(3, np.nan)]), 3, axis=0), np.tile(range(3), 4)
         scored = jax.device_get(alone(*pairs)).reshape(4, 3)
     np.testing.assert_allclose(np.ptp(fitted - mine), 0, atol=1e-6)
-    found = part.log_density_fn({"bandwidth": h[0]})(new)
+    one = part.with_arrays({"grid": h[0][..., None], "log_weight": np.zeros((3, 3, 1))})
+    found = one.log_predictive(new)
     np.testing.assert_allclose(found, scored[:3] - scored[3], atol=1e-9)

@@ -84,9 +84,6 @@ OURS: dict[str, Likelihood | dict] = {
         j: bg.Categorical(probs=1 / n, rows=TABLE["rows"]) for j, n in enumerate(TABLE["n_levels"])
     },
     "joint_table": bg.JointCategorical(probs=1 / 6, rows=TABLE["rows"]),
-    "kernel_density_naive_bayes": bg.KernelDensity(
-        bandwidth="posterior", bandwidth_guess=0.5, bandwidth_rows=3.0
-    ),
     "bernoulli_bag_of_words": bg.Bernoulli(**BAG),
     "multinomial_bag_of_words": bg.Multinomial(**URN),
     "mixed_naive_bayes": {

@@ -1,8 +1,7 @@
 """Logs of sums of normal kernels as functions of the bandwidth, with and without a row's own.
 
 Bandwidths form a series in which each is the one before divided by the square root of 2: its
-kernels are the squares of those before. Log sums at thousands of draws of a bandwidth are splines
-through those of such series.
+kernels are the squares of those before. A grid of bandwidths is some such series side by side.
 """
 
 import functools
@@ -10,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.interpolate import BSpline, make_interp_spline
 
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.distinct_rows import ROUNDING
@@ -20,23 +18,17 @@ CACHED = 1 << 17
 cache."""
 LOG_ROOT = np.log(2) / 2
 """Logarithm of the ratio of bandwidths of a series."""
-DRAWN_SERIES, BEYOND = 12, 4
-"""Series of bandwidths at draws, side by side, and knots beyond the draws on both sides, where
-splines are less exact: log densities are 1e-9 off at most (tested)."""
 DOUBLINGS = 8
 """Squares of kernels in a row, each of which doubles their relative error: 3e-14 in the end."""
-DEGREE = 5
-"""Of the splines."""
 
-ZERO = np.zeros(1)
-"""The log bandwidth relative to itself."""
+ONE = np.ones(1)
+"""The bandwidth relative to itself."""
 
 Squares = Float[np.ndarray, "row center"]
 Centers = Float[np.ndarray, " center"]
 Weight = Float[np.ndarray, " center"]
 Bandwidths = Float[np.ndarray, " bandwidth"]
 Cells = Float[np.ndarray, " value"]
-Logs = Float[np.ndarray, " knot"]
 
 
 def log_sums(
@@ -96,99 +88,62 @@ def log_sums_without(
 # -- a column at many bandwidths -------------------------------------------------------------------
 
 
-def knots(high: float, n: int, series: int) -> Logs:
-    """Return n falling log bandwidths, `series` series side by side."""
-    return high - LOG_ROOT / series * np.arange(n)
+def bandwidth_grid(highest: float, n: int, series: int) -> Bandwidths:
+    """Return n falling bandwidths, `series` series side by side."""
+    return highest * np.exp(-LOG_ROOT / series * np.arange(n))
 
 
-def spline(t: Logs, values: Float[np.ndarray, "knot ..."]) -> BSpline:
-    """Return the spline through values at falling knots."""
-    return make_interp_spline(t[::-1], values[::-1], k=DEGREE)
-
-
-def _at_knots(
-    sums: Callable[..., Float[np.ndarray, "value knot"]],
+def _on_grid(
+    sums: Callable[..., Float[np.ndarray, "value bandwidth"]],
     squares: Float[np.ndarray, "value center"],
-    t: Logs,
-    series: int,
-) -> Float[np.ndarray, "value knot"]:
-    """Return sums at `knots` t; sums: (squares, bandwidth) -> those of one series."""
-    out, bandwidth, length = np.empty((len(squares), len(t))), np.exp(t), DOUBLINGS * series
-    for begin in range(0, len(t), length):
-        for first in range(begin, min(begin + series, len(t))):
+    bandwidth: Bandwidths,
+) -> Float[np.ndarray, "value bandwidth"]:
+    """Return sums at bandwidths of a `bandwidth_grid`.
+
+    sums: (squares, bandwidth) -> those of one series.
+    """
+    series = round(LOG_ROOT / np.log(bandwidth[0] / bandwidth[1])) if len(bandwidth) > 1 else 1
+    out, length = np.empty((len(squares), len(bandwidth))), DOUBLINGS * series
+    for begin in range(0, len(bandwidth), length):
+        for first in range(begin, min(begin + series, len(bandwidth))):
             doubled = slice(first, begin + length, series)
             out[:, doubled] = sums(squares.copy(), bandwidth=bandwidth[doubled])
     return out
 
 
 def log_densities(
-    center: Centers, weight: Weight, bandwidth: Float[np.ndarray, " draw"]
-) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
-    """Return x -> log of the weighted mean of kernels around the centers, for each bandwidth.
-
-    -inf where all centers are farther than numbers reach; exact at any other distance.
-    """
-    unit = float(bandwidth.max())
-    t = np.log(bandwidth / unit)
-    at, carry = np.zeros(1), None
-    if len(t) > 1:
-        step = LOG_ROOT / DRAWN_SERIES
-        at = knots(BEYOND * step, int(-t.min() / step) + 2 + 2 * BEYOND, DRAWN_SERIES)
-        carry = spline(at, np.eye(len(at)))(t).T
-    sums_at = functools.partial(log_sums, weight=weight)
-    constant = np.log(bandwidth) + np.log(2 * np.pi) / 2 + np.log(weight.sum())
-
-    def log_density(x: Cells) -> np.ndarray:
-        out = np.empty((len(x), len(t)))
-        for rows in row_chunks(len(x), max(1, CACHED // max(len(center), len(at)))):
-            squares = x[rows, None] - center
-            squares /= unit
-            with np.errstate(over="ignore"):
-                squares *= squares
-            if carry is None:
-                out[rows] = log_sums(squares, weight, np.ones(1))
-                continue
-            # splines go through sums relative to the nearest center, which hardly vary
-            near = squares.min(axis=1)
-            squares[np.isinf(near)] = 0.0
-            squares -= np.where(np.isinf(near), 0.0, near)[:, None]
-            sums = _at_knots(sums_at, squares, at, DRAWN_SERIES) @ carry
-            out[rows] = sums - np.outer(near, np.exp(-2 * t) / 2)
-        return out - constant
-
-    return log_density
-
-
-def log_densities_without(
-    own: Int[np.ndarray, " value"],
-    lost: Cells,
+    x: Cells,
     center: Centers,
     weight: Weight,
-    bandwidth: Cells,
-    t: Logs = ZERO,
-    series: int = 1,
-) -> Float[np.ndarray, "value knot"]:
-    """Return the log of the mean over the other centers of Normal(value given center, h^2).
+    bandwidth: float | Cells,
+    grid: Bandwidths = ONE,
+    *,
+    own: int | Int[np.ndarray, " value"] = -1,
+    lost: float | Cells = 0.0,
+) -> Float[np.ndarray, "value bandwidth"]:
+    """Return the log of the weighted mean over the centers of Normal(x given center, h^2).
 
-    h is the bandwidth of the value times e^t. NaN for a value without other centers, or without a
+    h is the bandwidth of the value times those of the grid. -inf where all centers are farther than
+    numbers reach, exact at any other distance; NaN for a value without centers, or without a
     bandwidth above 0.
 
     Args:
-        own: the position of each value among the centers.
-        lost: the weight by which its center is lighter.
+        x: values.
         center: in any order.
         weight: of the centers.
-        bandwidth: of each value, at t = 0.
-        t: `knots`.
-        series: of the knots.
+        bandwidth: of all values, or of each.
+        grid: factors of it, a `bandwidth_grid`.
+        own: the position of each value among the centers, -1 of a value that is none.
+        lost: the weight by which its center is lighter.
     """
-    out, count = np.full((len(own), len(t)), np.nan), weight.sum() - lost
+    bandwidth, own, lost = (np.broadcast_to(array, len(x)) for array in (bandwidth, own, lost))
+    out, count = np.full((len(x), len(grid)), np.nan), weight.sum() - lost
     usable = np.flatnonzero((count > 0) & (bandwidth > 0))
     for part in row_chunks(len(usable), max(1, CACHED // max(len(center), 1))):
         rows = usable[part]
         with np.errstate(over="ignore"):
-            squares = ((center[own[rows], None] - center) / bandwidth[rows, None]) ** 2
+            squares = ((x[rows, None] - center) / bandwidth[rows, None]) ** 2
         sums = functools.partial(log_sums_without, weight=weight, own=own[rows], lost=lost[rows])
         level = np.log(count[rows]) + np.log(bandwidth[rows]) + np.log(2 * np.pi) / 2
-        out[rows] = _at_knots(sums, squares, t, series) - level[:, None] - t
+        out[rows] = _on_grid(sums, squares, grid) - level[:, None] - np.log(grid)
     return out
