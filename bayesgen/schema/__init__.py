@@ -1,16 +1,16 @@
 """Schema: the columns of a fit, from table to encoded blocks and back to a dataframe."""
 
+from bayesgen.schema.blocks import MISSING as MISSING
 from bayesgen.schema.blocks import BlockSpec as BlockSpec
 from bayesgen.schema.blocks import Column as Column
 from bayesgen.schema.blocks import Columns as Columns
 from bayesgen.schema.blocks import NumericColumns as NumericColumns
-from bayesgen.schema.missing_pattern import MISSING as MISSING
-from bayesgen.schema.missing_pattern import PatternOf as PatternOf
+from bayesgen.schema.blocks import PatternOf as PatternOf
+from bayesgen.schema.matching import absent_columns as absent_columns
+from bayesgen.schema.matching import check_columns as check_columns
 from bayesgen.schema.power_transform import PowerTransform as PowerTransform
 from bayesgen.schema.power_transform import PowerTransforms as PowerTransforms
 from bayesgen.schema.schema import Schema as Schema
-from bayesgen.schema.schema import absent_columns as absent_columns
-from bayesgen.schema.schema import check_columns as check_columns
 from bayesgen.schema.suspects import are_words as are_words
 from bayesgen.schema.suspects import blank_text as blank_text
 from bayesgen.schema.suspects import suspicions as suspicions

@@ -16,9 +16,10 @@ from bayesgen.schema.level_codes import (
     level_codes,
     whole_levels,
 )
+from bayesgen.schema.matching import MatchedTable
 from bayesgen.schema.power_transform import PowerTransform, PowerTransforms
 from bayesgen.schema.suspects import not_numeric
-from bayesgen.table import Name, Names, TableColumn, check_counts
+from bayesgen.table import Name, Names, TableColumn, check_counts, free
 from bayesgen.table.columns import LARGEST, OnDemand
 from bayesgen.typing import Block
 
@@ -31,11 +32,20 @@ FIRST_ROWS = 64
 MOST_ROWS = 65_536
 
 
+MISSING = "missing"
+"""The kind of columns of the missing pattern: 1 where a cell of another column is missing."""
+
 LEARNED = {
     "transform": ("power-transformed", "power_transform=True"),
     "edges": ("cut into bins", "bins="),
 }
 """Parts of a column that are learned from rows: in words, and the argument that asks for them."""
+
+
+class PatternOf(tuple[Name, ...]):
+    """Names of the columns of a block that reads their missing pattern in place of their cells."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -107,23 +117,23 @@ class NumericColumns(OnDemand[Column]):
 # -- learning --------------------------------------------------------------------------------------
 
 
-def learned_block(
-    found: list[TableColumn], spec: BlockSpec, matrix: np.ndarray | None
-) -> tuple[Column, ...]:
+def learned_block(rows: MatchedTable, spec: BlockSpec) -> tuple[Column, ...]:
     """Return the schema of the columns of a block, learned from a table.
 
-    Args:
-        found: the columns in the table.
-        spec: of the block.
-        matrix: the same columns as one array, if they lie in one.
+    Columns of the missing pattern have names that are not those of the table.
 
     Raises:
         InvalidData: a column does not suit; numbers that vary by less than 1e-150.
     """
-    levels: list = [None] * len(found)
+    if spec.kind == MISSING:
+        names = [free(f"{name} missing", rows.table.names) for name in spec.names]
+        pairs = zip(names, spec.names, strict=True)
+        return tuple(Column(name, MISSING, origin=0.0, source=source) for name, source in pairs)
+    found = [rows.column(name) for name in spec.names]
     if spec.binned:
         return tuple(_to_bin(column) for column in found)
-    if spec.kind == "levels" and matrix is not None and matrix.dtype.kind == "i":
+    levels: list = [None] * len(found)
+    if spec.kind == "levels" and (matrix := rows.matrix(spec.names)) is not None:
         levels = integer_levels(matrix) or levels
     columns = tuple(
         learned(column, spec.kind, seen) for column, seen in zip(found, levels, strict=True)
@@ -135,22 +145,18 @@ def learned_block(
     return _with_origin(columns, origin if spec.centred else np.zeros(len(columns)))
 
 
-def merged_block(columns: Columns, found: Sequence[TableColumn | None]) -> tuple[Column, ...]:
-    """Return a block's columns after one more batch (None = absent from it)."""
-    same = tuple(columns)
+def merged_block(columns: Columns, rows: MatchedTable) -> tuple[Column, ...]:
+    """Return a block's columns after one more batch."""
     if columns[0].kind == "levels":
-        return tuple(
-            column if cells is None else merged(column, cells)
-            for column, cells in zip(columns, found, strict=True)
-        )
+        return tuple(merged(column, rows.column(column.name)) for column in columns)
     if columns[0].kind != "numbers" or all(column.origin == column.origin for column in columns):
-        return same
-    numbers = [c for c in found if c is not None and c.kind == "number"]
-    if not numbers:
-        return same
-    seen = dict(zip((c.name for c in numbers), origins(numbers), strict=True))
-    names = [None if cells is None else cells.name for cells in found]
-    return _with_origin(same, np.array([seen.get(name, np.nan) for name in names]))
+        return tuple(columns)
+    batch = [rows.column(column.name) for column in columns]
+    observed = [cells for cells in batch if cells.kind == "number" and not cells.is_missing]
+    if not observed:
+        return tuple(columns)
+    seen = dict(zip((cells.name for cells in observed), origins(observed), strict=True))
+    return _with_origin(tuple(columns), np.array([seen.get(c.name, np.nan) for c in columns]))
 
 
 def united_block(columns: Columns, others: Columns) -> Columns:
@@ -257,13 +263,7 @@ def merged(column: Column, found: TableColumn) -> Column:
         return column
     if column.declared and not found.declared:
         return column
-    levels = found.levels if found.kind == "level" else whole_levels(found)
-    known = set(column.levels)
-    new = tuple(level for level in levels if level not in known)
-    if known and new and _types(column.levels).isdisjoint(_types(new)):
-        raise levels_changed(column.name, column.levels, new)
-    declared = found.declared if not column.levels else column.declared
-    return dataclasses.replace(column, levels=column.levels + new, declared=declared)
+    return united(column, learned(found, "levels"))
 
 
 def _types(levels: tuple) -> set[str]:
@@ -276,47 +276,31 @@ def _types(levels: tuple) -> set[str]:
 # -- encoding --------------------------------------------------------------------------------------
 
 
-def columns_of(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:
-    """Return columns of a matrix, neighbors as a view; None without a matrix."""
-    if matrix is None:
-        return None
-    if positions == list(range(positions[0], positions[0] + len(positions))):
-        return matrix[:, positions[0] : positions[0] + len(positions)]
-    return matrix[:, positions]
-
-
-def encoded_block(
-    columns: Columns,
-    cells: Sequence[TableColumn | None],
-    matrix: np.ndarray | None,
-    *,
-    n_rows: int,
-    unseen: str,
-) -> Block:
+def encoded_block(columns: Columns, rows: MatchedTable, unseen: str) -> Block:
     """Return the cells of one block, shape (row, feature); see `Schema.encode`.
 
     Args:
         columns: of the block at fit.
-        cells: the same columns of the table at hand; None = absent = missing.
-        matrix: the same cells as one array, if the table is one.
-        n_rows: of the table.
+        rows: the table at hand.
         unseen: "missing" or "error".
     """
-    kind = columns[0].kind
-    whole = matrix is not None and matrix.dtype.kind == "i"
-    if kind == "levels" and whole and all(column.edges is None for column in columns):
-        codes = integer_codes([column.levels for column in columns], matrix)
-        return _encoded_levels(columns, cells, n_rows, unseen) if codes is None else codes
+    kind, names = columns[0].kind, [column.reads for column in columns]
+    if kind == MISSING:
+        return _encoded_pattern(rows, names)
+    matrix = rows.matrix(names)
     if kind == "levels":
-        return _encoded_levels(columns, cells, n_rows, unseen)
+        codes = None
+        if matrix is not None and all(column.edges is None for column in columns):
+            codes = integer_codes([column.levels for column in columns], matrix)
+        return _encoded_levels(columns, rows, unseen) if codes is None else codes
     if matrix is None or kind == "binary":
-        numbers = _encoded_numbers(columns, cells, n_rows, unseen)
+        numbers = _encoded_numbers(columns, rows, unseen)
     else:
         origin = offsets(columns)
         shifted = kind == "numbers" and origin.any()
         numbers = less(matrix, origin) if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
-        check_counts([column.name for column in columns], numbers)
+        check_counts(names, numbers)
     transforms = power_transforms_of(columns)
     return numbers if transforms is None else _transformed(columns, numbers, transforms)
 
@@ -361,47 +345,54 @@ def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
     return values[cells.astype(np.int64)]
 
 
-def _encoded_levels(
-    columns: Columns, cells: Sequence[TableColumn | None], n_rows: int, unseen: str
-) -> np.ndarray:
-    codes = np.full((len(columns), n_rows), -1, dtype=np.int64).T
-    for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
-        if found is None:
-            continue
-        if column.edges is not None:
-            codes[:, j] = _bins(column.edges, dataclasses.replace(found, name=column.name))
-        elif found.kind == "level" and found.levels == column.levels:
-            codes[:, j] = found.values
+def _encoded_pattern(rows: MatchedTable, names: list[Name]) -> np.ndarray:
+    """Return 1 for missing cells, 0 for others, and NaN for columns that the table lacks."""
+    pattern = np.full((len(names), rows.table.n_rows), np.nan).T
+    for j, name in enumerate(names):
+        if name in rows.position:  # of an absent column no cell is known to be missing
+            pattern[:, j] = rows.column(name).missing
+    return pattern
+
+
+def _encoded_levels(columns: Columns, rows: MatchedTable, unseen: str) -> np.ndarray:
+    codes = np.empty((len(columns), rows.table.n_rows), dtype=np.int64).T
+    for j, column in enumerate(columns):
+        cells = rows.column(column.name)
+        if column.edges is None:
+            codes[:, j] = level_codes(column.levels, cells, unseen)
         else:
-            codes[:, j] = level_codes(column.name, column.levels, found, unseen)
+            codes[:, j] = _bins(column.edges, cells)
     return codes
 
 
 def _bins(edges: tuple[float, ...], found: TableColumn) -> np.ndarray:
     """Return the positions of the bins of the cells of a column, -1 = missing."""
-    if found.kind == "level":
-        if found.is_missing:
-            return np.full(len(found.values), -1)
-        raise not_numeric(found)
-    return np.where(np.isnan(found.values), -1, np.searchsorted(np.array(edges), found.values))
+    values = _numbers(found)
+    return np.where(np.isnan(values), -1, np.searchsorted(np.array(edges), values))
 
 
-def _encoded_numbers(
-    columns: Columns, cells: Sequence[TableColumn | None], n_rows: int, unseen: str
-) -> np.ndarray:
+def _numbers(found: TableColumn) -> np.ndarray:
+    """Return the cells of a column of numbers, or of one without an observed cell.
+
+    Raises:
+        InvalidData: it holds levels.
+    """
+    if found.kind == "number":
+        return found.values
+    if found.is_missing:
+        return np.full(len(found.values), np.nan)
+    raise not_numeric(found)
+
+
+def _encoded_numbers(columns: Columns, rows: MatchedTable, unseen: str) -> np.ndarray:
     # Columns lie one after the other in memory, as they do in frames.
-    numbers = np.empty((len(columns), n_rows)).T
-    for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
-        if found is None:
-            numbers[:, j] = np.nan
-        elif column.kind == "binary":
-            numbers[:, j] = binary_values(column.name, column.levels, found, unseen)
-        elif found.kind == "number":
-            np.subtract(found.values, np.nan_to_num(column.origin), out=numbers[:, j])
-        elif found.is_missing:
-            numbers[:, j] = np.nan
+    numbers = np.empty((len(columns), rows.table.n_rows)).T
+    for j, column in enumerate(columns):
+        cells = rows.column(column.name)
+        if column.kind == "binary":
+            numbers[:, j] = binary_values(column.levels, cells, unseen)
         else:
-            raise not_numeric(dataclasses.replace(found, name=column.name))
+            np.subtract(_numbers(cells), np.nan_to_num(column.origin), out=numbers[:, j])
     return numbers
 
 

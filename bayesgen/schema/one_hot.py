@@ -38,7 +38,7 @@ def indicators(
 
 
 def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
-    codes = level_codes(column.name, levels, column, "missing")
+    codes = level_codes(levels, column, "missing")
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
         for code, level in enumerate(levels)

@@ -42,21 +42,6 @@ class OnDemand(Sequence[T], abc.ABC):
         return self.entry(found) if isinstance(found, int) else tuple(map(self.entry, found))
 
 
-@dataclass(frozen=True)
-class Selected(OnDemand[T]):
-    """Some entries of a sequence, looked up on access."""
-
-    every: Sequence[T]
-    positions: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def entry(self, position: int) -> T:
-        """Return one of the entries."""
-        return self.every[self.positions[position]]
-
-
 @dataclass(frozen=True, eq=False)
 class TableColumn:
     """One column.

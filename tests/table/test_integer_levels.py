@@ -1,11 +1,14 @@
 """Levels that are whole numbers in one array, and their counts, against one column at a time."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from bayesgen.likelihoods import Categorical, categorical
 from bayesgen.schema import BlockSpec, level_codes
 from bayesgen.schema.blocks import encoded_block, learned_block
+from bayesgen.schema.matching import matched
 from bayesgen.table import read_table
 
 TABLES = {
@@ -29,13 +32,12 @@ def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
     X = np.asarray(TABLES[name](rng))
     kept, table = X.copy(), read_table(X)
     spec = BlockSpec("levels", table.names)
-    at_once = learned_block(list(table.columns), spec, table.matrix)
-    one_by_one = learned_block(list(table.columns), spec, None)
+    rows = matched(table.names, "numpy", table, "Classifier")
+    by_column = dataclasses.replace(rows, table=dataclasses.replace(table, matrix=None))
+    at_once, one_by_one = (learned_block(each, spec) for each in (rows, by_column))
     assert at_once == one_by_one
     assert [column.levels for column in at_once] == [tuple(np.unique(x).tolist()) for x in X.T]
-    args = at_once, list(table.columns)
-    found = encoded_block(*args, table.matrix, n_rows=len(X), unseen="error")
-    slow = encoded_block(*args, None, n_rows=len(X), unseen="error")
+    found, slow = (encoded_block(at_once, each, "error") for each in (rows, by_column))
     np.testing.assert_array_equal(found, slow)
     np.testing.assert_array_equal(X, kept)
 
@@ -45,7 +47,8 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
     X = rng.integers(0, 6, (500, 4))
     X[:, 2] = np.minimum(X[:, 2], 3)
     table = read_table(X)
-    columns = learned_block(list(table.columns), BlockSpec("levels", table.names), table.matrix)
+    rows = matched(table.names, "numpy", table, "Classifier")
+    columns = learned_block(rows, BlockSpec("levels", table.names))
     levels = [column.levels for column in columns]
     for j in range(4):
         other = X.copy()
