@@ -129,8 +129,7 @@ class GenerativeClassifier(Classifier):
         return FittedProgram(state, fitted.posterior, self.class_prior)
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        state = None if reset else self._program_state()
-        if (self.story if reset else state) is None:
+        if (self.story if reset else self._program_state()) is None:
             return super()._read(X, reset=reset)
         if not (isinstance(self.likelihood, str) and self.likelihood == "auto"):
             raise InvalidProgram(
@@ -138,10 +137,7 @@ class GenerativeClassifier(Classifier):
                 "distribution of the rows.",
                 "Leave one of them out.",
             )
-        table = program_classifier.read(self, X, reset=reset)
-        if state is not None:
-            program_classifier.require_columns(state.schema, table, type(self).__name__)
-        return table
+        return program_classifier.read(self, X, reset=reset)
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         # a stack reads columns for all its members; a program reads the rows as they were passed

@@ -105,6 +105,8 @@ class ProgramSchema(Schema):
             )
         arrays: Mapping[str, Traceable] = table.arrays
         if self.columns is not None and table.frame is not None:
+            names = self.columns.names
+            check_columns(names, names, self.columns.container, table.frame, estimator)
             # matches the columns by name, and finds absent ones missing
             arrays = self.columns.encode(table.frame, estimator=estimator)
         if set(arrays) != set(self.forms):
@@ -306,17 +308,6 @@ def new_state(
         unlabelled = {"x": schema.encode(other.table), "weight": weight * other.weight}
     observed = ProgramRows(schema.encode(labelled.table), y, labelled.weight, unlabelled)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
-
-
-def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) -> None:
-    """Compare the columns of a DataFrame with those of the fit, if that was one too.
-
-    Raises:
-        InvalidData: columns absent from the fit.
-    """
-    if schema.columns is not None and table.frame is not None:
-        names, container = schema.columns.names, schema.columns.container
-        check_columns(names, names, container, table.frame, estimator)
 
 
 def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:

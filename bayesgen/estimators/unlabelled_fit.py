@@ -1,12 +1,11 @@
 """Fits to labeled and unlabeled rows: choice of inference, and its inputs."""
 
 import dataclasses
-import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, cast
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, require_possible
@@ -51,6 +50,7 @@ from bayesgen.inference.unlabelled_rows import (
 from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.protocols import MaximumLikelihood
 from bayesgen.likelihoods.remainder import is_whole
+from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint
 
@@ -142,8 +142,37 @@ def infer(
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
         labelled = state.labelled(seen, unseen).judging(judged.rows)
         judges = dataclasses.replace(labelled.left_out, weight=judged.weight)
-        given_all = _Inference(completed, prior, rows, labelled, judges, seed)
-        state, inferred = given_all.fit(method, weight)
+        few = np.flatnonzero(np.bincount(labelled.y, minlength=len(state.classes)) < 2)
+        if isinstance(weight, str) and len(few):
+            warn(
+                UnlabelledHurts(
+                    "class {label!r} has fewer than two labeled rows, too few to learn the weight "
+                    "of unlabeled rows, which are therefore used only for prior guesses.",
+                    Cure(
+                        "Label more rows, or state their weight: unlabelled=0.1.",
+                        "Label more rows, or state their weight: --unlabelled 0.1.",
+                    ),
+                    label=state.classes[few[:1]].tolist()[0],
+                )
+            )
+            weight = 0.0
+        if isinstance(weight, str):
+            completed = _with_likelier_guesses(completed, prior, labelled, judges)
+            # other methods were refused
+            closed_form = Expected(cast(Exact | Expected, method).draws)
+            inferred = learned(closed_form, completed.problem(prior), judges, rows, seed)
+        else:
+            weight, problem = float(weight or 0.0), completed.problem(prior)
+            inferred = _at_weight(method, problem, rows.times(weight), seed)
+            details = {ROWS: float(rows.n_rows), WEIGHT: weight}
+            inferred.components.report.details.update(details)
+            # rows of earlier calls may not have been kept: then nothing is judged
+            all_kept = np.isclose(labelled.weight.sum(), state.statistics.count.sum())
+            if weight and inferred.added and all_kept and not len(few):
+                _warn_of_harm(problem, inferred.added[0], judges, details)
+    guesses = cast(ExpectedLabels, completed.unlabelled).guesses
+    expected = ExpectedLabels(guesses, inferred.added, inferred.shares)
+    state = dataclasses.replace(state, unlabelled=expected)
     state.warn_of(inferred.components)
     return state, inferred
 
@@ -258,127 +287,71 @@ def _unlabelled_rows(
     return UnlabelledRows(encoded, weight, len(state.classes), n_levels)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Inference:
-    """Inference from labeled and unlabeled rows, the model completed from all of them.
+def _with_likelier_guesses(
+    completed: TrainingState, prior: Spec, labelled: LabelledRows, judges: LabelledRows
+) -> TrainingState:
+    """Return the state with guesses from labeled rows alone, if these predict better.
 
-    state: of the labeled rows, with the statistics that complete guesses. prior: of the classes.
-    rows: those without a label. labelled: those with a label that were kept. judges: those of them
-    that judge, with their weights as judges. seed: of draws.
+    Labeled rows judge, each left out, and guesses from labeled rows are completed without it. Under
+    a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs with 10
+    labels a class lost .16 nat by them at a weight near 0.
     """
+    alone = dataclasses.replace(completed, unlabelled=None)
+    gain = own_logs(alone.leave_one_out(prior, labelled), judges)
+    gain -= _left_out_logs(completed.problem(prior), judges)
+    if gain @ judges.weight <= STRONG:
+        return completed
+    return dataclasses.replace(alone, unlabelled=ExpectedLabels(alone.statistics))
 
-    state: TrainingState
-    prior: Spec
-    rows: UnlabelledRows
-    labelled: LabelledRows
-    judges: LabelledRows
-    seed: int
 
-    @functools.cached_property
-    def problem(self) -> Problem:
-        """The problem of the labeled rows."""
-        return self.state.problem(self.prior)
+def _left_out_logs(problem: Problem, judges: LabelledRows) -> Float[np.ndarray, " judge"]:
+    """Return log P(y_i given x_i, the other rows of a problem) of the judges."""
+    return own_logs(leave_one_out(problem, judges), judges)
 
-    @functools.cached_property
-    def few(self) -> Int[np.ndarray, " few"]:
-        """The classes of fewer than two labeled rows, by position."""
-        count = np.bincount(self.labelled.y, minlength=len(self.state.classes))
-        return np.flatnonzero(count < 2)
 
-    def fit(self, method: Method, weight: Weight) -> tuple[TrainingState, Inferred]:
-        """Return state and inference under a stated weight of unlabeled rows, or a learned one."""
-        best = self
-        if weight == LEARN and len(self.few):
-            warn(
-                UnlabelledHurts(
-                    "class {label!r} has fewer than two labeled rows, too few to learn the weight "
-                    "of unlabeled rows, which are therefore used only for prior guesses.",
-                    Cure(
-                        "Label more rows, or state their weight: unlabelled=0.1.",
-                        "Label more rows, or state their weight: --unlabelled 0.1.",
-                    ),
-                    label=self.state.classes[self.few[:1]].tolist()[0],
-                )
+def _at_weight(method: Method, problem: Problem, rows: UnlabelledRows, seed: int) -> Inferred:
+    """Return what a method makes of rows without a label at a stated weight."""
+    shares = first_shares(problem, rows)
+    if not rows.weight.any():
+        added = rows.statistics(problem.reader.full, shares)
+        return Inferred(choose(method, problem).infer(problem, seed), shares, (added,))
+    if isinstance(method, MLE | MAP):
+        return unlabelled.estimate(method, problem, rows, shares)
+    maximum = unlabelled.maximize(MAP(), problem, rows, shares)
+    if isinstance(method, Expected):
+        closed = method.infer(problem.plus(maximum.added), seed)
+        closed = dataclasses.replace(closed, report=unlabelled.reported(closed, maximum))
+        return Inferred(closed, maximum.shares, (maximum.added,))
+    sampler = method if isinstance(method, Augmentation) else Augmentation(method.draws)
+    inferred = sampled(sampler, problem, rows, seed)
+    return dataclasses.replace(inferred, added=(maximum.added,))
+
+
+def _warn_of_harm(
+    problem: Problem, added: ModelStatistics, judges: LabelledRows, details: Mapping[str, float]
+) -> None:
+    """Warn if labeled rows left out are predicted worse than without unlabeled rows.
+
+    Args:
+        problem: of the labeled rows.
+        added: expected statistics of those that lack a label.
+        judges: labeled rows that judge.
+        details: number and weight of rows without a label, as in a report.
+    """
+    gap = _left_out_logs(problem, judges) - _left_out_logs(problem.plus(added), judges)
+    share = judges.weight / judges.weight.sum()
+    loss = float(gap @ share)
+    # standard error of a weighted mean
+    error = float(np.sqrt(share**2 @ (gap - loss) ** 2))
+    if loss > HARM * error:
+        warn(
+            UnlabelledHurts(
+                "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are "
+                "predicted worse than without them, by {loss:.2g} nats per row: the model does "
+                "not fit the unlabeled rows.",
+                Cure("Use unlabelled='learn'.", "Use --unlabelled learn."),
+                count=int(details[ROWS]),
+                weight=details[WEIGHT],
+                loss=loss,
             )
-            weight = 0.0
-        if isinstance(weight, str):
-            best = self.with_likelier_guesses()
-            draws = method.draws if isinstance(method, Exact | Expected) else Expected.draws
-            inferred = learned(Expected(draws), best.problem, self.judges, self.rows, self.seed)
-        else:
-            weight = float(weight or 0.0)
-            inferred = self.inferred(method, weight)
-            details = {ROWS: float(self.rows.n_rows), WEIGHT: weight}
-            inferred.components.report.details.update(details)
-        guesses = cast(ExpectedLabels, best.state.unlabelled).guesses
-        expected = ExpectedLabels(guesses, inferred.added, inferred.shares)
-        return dataclasses.replace(self.state, unlabelled=expected), inferred
-
-    def with_likelier_guesses(self) -> "_Inference":
-        """Return the inference with guesses from labeled rows alone, if these predict better.
-
-        Labeled rows judge, each left out, and guesses from labeled rows are completed without it.
-        Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
-        with 10 labels a class lost .16 nat by them at a weight near 0.
-        """
-        alone = dataclasses.replace(self.state, unlabelled=None)
-        scores = alone.leave_one_out(self.prior, self.labelled)
-        gain = own_logs(scores, self.judges) - self._left_out_logs(self.problem)
-        if gain @ self.judges.weight <= STRONG:
-            return self
-        state = dataclasses.replace(alone, unlabelled=ExpectedLabels(alone.statistics))
-        return dataclasses.replace(self, state=state)
-
-    def inferred(self, method: Method, weight: float) -> Inferred:
-        """Return what a method makes of the rows at a stated weight of those without a label."""
-        problem, rows, seed = self.problem, self.rows.times(weight), self.seed
-        shares = first_shares(problem, rows)
-        if not weight:
-            added = rows.statistics(problem.reader.full, shares)
-            components = choose(method, problem).infer(problem, seed)
-            return Inferred(components, shares, (added,))
-        if isinstance(method, MLE | MAP):
-            return unlabelled.estimate(method, problem, rows, shares)
-        maximum = unlabelled.maximize(MAP(), problem, rows, shares)
-        whole = problem.plus(maximum.added)
-        self._warn_of_harm(whole, weight)
-        if isinstance(method, Expected):
-            closed = method.infer(whole, seed)
-            closed = dataclasses.replace(closed, report=unlabelled.reported(closed, maximum))
-            return Inferred(closed, maximum.shares, (maximum.added,))
-        sampler = method if isinstance(method, Augmentation) else Augmentation(method.draws)
-        inferred = sampled(sampler, problem, rows, seed)
-        return dataclasses.replace(inferred, added=(maximum.added,))
-
-    def _left_out_logs(self, problem: Problem) -> Float[np.ndarray, " judge"]:
-        """Return log P(y_i given x_i, the other rows of a problem) of the judges."""
-        return own_logs(leave_one_out(problem, self.judges), self.judges)
-
-    def _warn_of_harm(self, whole: Problem, weight: float) -> None:
-        """Warn if labeled rows left out are predicted worse than without unlabeled rows.
-
-        Labeled rows of earlier calls may not have been kept; then nothing is judged.
-
-        whole: the problem of all rows, expected labels in place of those that lack one. weight: of
-            a row without a label.
-        """
-        kept, fitted = self.labelled.weight.sum(), self.problem.statistics.count.sum()
-        if len(self.few) or not np.isclose(kept, fitted):
-            return
-        gap = self._left_out_logs(self.problem) - self._left_out_logs(whole)
-        share = self.judges.weight / self.judges.weight.sum()
-        loss = float(gap @ share)
-        # standard error of a weighted mean
-        error = float(np.sqrt(share**2 @ (gap - loss) ** 2))
-        if loss > HARM * error:
-            warn(
-                UnlabelledHurts(
-                    "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are "
-                    "predicted worse than without them, by {loss:.2g} nats per row: the model does "
-                    "not fit the unlabeled rows.",
-                    Cure("Use unlabelled='learn'.", "Use --unlabelled learn."),
-                    count=self.rows.n_rows,
-                    weight=weight,
-                    loss=loss,
-                )
-            )
+        )

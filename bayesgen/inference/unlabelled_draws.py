@@ -9,9 +9,9 @@ B 56, 363-375.
 """
 
 import dataclasses
-import functools
 import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 from jaxtyping import Float
@@ -27,7 +27,7 @@ from bayesgen.inference.unlabelled_rows import ROWS, Inferred, UnlabelledRows, l
 from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Joint, Params, Traceable
+from bayesgen.typing import Joint, Params
 
 WATCHED = 100
 """Parameters whose chains are compared: 2 s of diagnostics for 4,000 draws."""
@@ -45,29 +45,21 @@ def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: 
         rows: those without a label; their weights are whole numbers.
         seed: of draws.
     """
-    start, rng = time.perf_counter(), np.random.default_rng(seed)
-    chain, model, statistics = _Chain(problem, rows, rng), problem.model, problem.statistics
-    labels = np.zeros((rows.n_rows, len(statistics.count)))
+    start = time.perf_counter()
+    chain = _Chain(problem, rows, np.random.default_rng(seed))
+    labels = np.zeros((rows.n_rows, rows.n_classes))
 
-    def sweeps() -> Iterator[dict[str, Params]]:
-        posterior = model.posterior(expected_statistics(model, statistics)[0])
-        params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
-        params |= {
-            name: part.draw(rng, method.chains) for name, part in posterior.closed_forms.items()
-        }
-        joint = chain.log_joint(params)
-        for sweep in range(method.warmup + method.draws):
-            params = chain.swept(params, joint)
-            joint = chain.log_joint(params)
-            if sweep >= method.warmup:
-                labels[:] += _shares(joint).sum(axis=1)
-                yield params
+    def kept() -> Iterator[dict[str, Params]]:
+        steps = chain.steps(method.chains)
+        for params, joint in islice(steps, method.warmup + 1, method.warmup + 1 + method.draws):
+            labels[:] += _shares(joint).sum(axis=1)
+            yield params
 
-    draws = collected(sweeps(), method.draws)
+    draws = collected(kept(), method.draws)
     details = chain_diagnostics(_compared(draws)) | {ROWS: float(rows.n_rows)}
     report = method.report(details, time.perf_counter() - start, TOO_FEW)
     labels /= labels.sum(axis=1, keepdims=True)
-    return Inferred(Draws(problem.reader, report, draws, model.blocks), labels)
+    return Inferred(Draws(problem.reader, report, draws, problem.model.blocks), labels)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,14 +70,20 @@ class _Chain:
     rows: UnlabelledRows
     rng: np.random.Generator
 
-    @functools.cached_property
-    def _read(self) -> dict[str, Traceable]:
-        """The rows as the model reads them."""
-        return self.problem.reader.read(self.rows.encoded)
+    def steps(self, chains: int) -> Iterator[tuple[dict[str, Params], ByChain]]:
+        """Yield the parameters of all chains and log a_ik given them, the start first.
 
-    def log_joint(self, params: dict[str, Params]) -> ByChain:
-        """Return log a_ik of every chain."""
-        return log_joint(self.problem.model, params, self._read, self.rows.n_rows)
+        Chains start at draws given the labeled rows alone.
+        """
+        model, statistics = self.problem.model, self.problem.statistics
+        posterior = model.posterior(expected_statistics(model, statistics)[0])
+        params: dict[str, Params] = {"class": posterior.classes.draw(self.rng, chains)}
+        params |= {n: part.draw(self.rng, chains) for n, part in posterior.closed_forms.items()}
+        encoded = self.problem.reader.read(self.rows.encoded)
+        while True:
+            joint = log_joint(model, params, encoded, self.rows.n_rows)
+            yield params, joint
+            params = self.swept(params, joint)
 
     def swept(self, params: dict[str, Params], joint: ByChain) -> dict[str, Params]:
         """Return the parameters after a sweep; joint: log a_ik before it."""

@@ -93,13 +93,14 @@ def learned(
     ]
     logs = np.array([own_logs(score, judges) for score in scores])
     # known labels flatter a weight: one that is negligible with them would be so without
-    larger = np.flatnonzero(_stacked(logs, judges)[1:] > NEGLIGIBLE) + 1
+    share = weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
+    larger = np.flatnonzero(share[1:] > NEGLIGIBLE) + 1
     incomplete = any_missing(problem.model, problems[-1].statistics)
     folds = _folds(scores[0], judges, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
     for i in larger.tolist():
         for fold in folds:
             logs[i, fold] = _logs_without(judges.at(fold), maxima[i])
-    share = _stacked(logs, judges)
+    share = weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
     large = np.flatnonzero(share > NEGLIGIBLE).tolist()
     share = share[large] / share[large].sum()
     members = tuple(
@@ -115,13 +116,6 @@ def learned(
     labels /= labels.sum(axis=1, keepdims=True)
     average = Average(problem.reader, report, members, share)
     return Inferred(average, labels, tuple(maxima[i].added for i in large), share)
-
-
-def _stacked(
-    logs: Float[np.ndarray, "weight row"], judges: LabelledRows
-) -> Float[np.ndarray, " weight"]:
-    """Return the weight in the average of each weight of the grid."""
-    return weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
 
 
 def _logs_without(fold: LabelledRows, whole: Maximum) -> Float[np.ndarray, " row"]:

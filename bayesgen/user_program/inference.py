@@ -7,21 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayesgen.errors import UnsupportedOperation
-from bayesgen.errors.arguments import not_an_instance
 from bayesgen.errors.operations import unsupported
+from bayesgen.inference import MAP, MLE, NUTS, method_of
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.draws import flat
 from bayesgen.inference.laplace import fit_laplace
 from bayesgen.inference.log_density import NUTS_TERMS
-from bayesgen.inference.nuts import NUTS
-from bayesgen.inference.point_estimates import MAP, MLE, estimate_report
+from bayesgen.inference.point_estimates import estimate_report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
 from bayesgen.user_program.draws import OWNER, ProgramDraws, class_probs, without_density
 from bayesgen.user_program.program import OTHER, Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
-BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
 SHARE = 8
 """Rows are padded by at most this share, so that tables of similar sizes share compiled code."""
 
@@ -77,24 +75,21 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
 
 def choose_method(inference: object) -> NUTS | MAP | MLE:
     """Return the method for an `inference=` argument."""
-    if isinstance(inference, str) and inference in BY_NAME:
-        return BY_NAME[inference]()
-    if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
-        raise not_an_instance("inference", inference)
-    if not isinstance(inference, NUTS | MAP | MLE):
+    method = NUTS() if isinstance(inference, str) and inference == "auto" else method_of(inference)
+    if not isinstance(method, NUTS | MAP | MLE):
         raise UnsupportedOperation(
             "inference is {found!r}; a program of your own has no closed form.",
             'Allowed: "auto" and "nuts" (draws), "map", "svi", "mle", bg.NUTS(), bg.MAP(), '
             'bg.MLE(). Pass inference="nuts".',
             found=inference,
         )
-    if isinstance(inference, MLE) and inference.bias_corrected:
+    if isinstance(method, MLE) and method.bias_corrected:
         raise unsupported(
             "MLE(bias_corrected=True)",
             "no likelihood has its maximum at a divisor of n - 1, so no optimizer can find it",
             "Use MLE().",
         )
-    return inference
+    return method
 
 
 def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:

@@ -277,9 +277,7 @@ def test_loo_warns_of_rows_that_decide_alone(many_draws):
 
 
 def test_loo_needs_draws(by_map):
-    with pytest.raises(
-        UnsupportedOperation, match=r"inference_ is 'map'. Pass inference='nuts'"
-    ):
+    with pytest.raises(UnsupportedOperation, match=r"inference_ is 'map'. Pass inference='nuts'"):
         by_map.loo()
     with pytest.warns(NotConverged):
         few = classifier(inference=bg.NUTS(draws=10, warmup=100, chains=2)).fit(X, Y)

@@ -96,6 +96,10 @@ def test_options_that_do_not_go_together(options, error, sentence):
 def test_what_a_story_cannot_be_asked(by_map):
     with pytest.raises(UnsupportedOperation, match="partial_fit needs additive statistics"):
         classifier().partial_fit(X, Y)
+    with pytest.raises(UnsupportedOperation, match="merge needs additive statistics"):
+        by_map.merge(by_map)
+    with pytest.raises(UnsupportedOperation, match="forget needs additive statistics"):
+        by_map.forget(X, Y)
     with pytest.raises(NoAttribute, match="log_evidence_ is a closed form"):
         _ = by_map.log_evidence_
 
