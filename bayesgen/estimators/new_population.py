@@ -16,7 +16,6 @@ from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference import Posterior
 from bayesgen.prevalence import (
-    Labeled,
     LeftOutRows,
     Populations,
     Prevalence,
@@ -121,8 +120,9 @@ class PopulationModel:
             check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
             with contextlib.suppress(UnsupportedOperation):  # too few draws to smooth weights
                 joint = self.fitted.left_out(encoded, codes, weights).joint
-        labeled = Labeled(self.read(X), codes, weights, joint, self.log_joint(X))
-        return table_of_shift(labeled, self.read(X_new), self.log_joint(X_new), estimate)
+        populations = Populations(self.read(X), codes, weights, self.read(X_new))
+        fitted, new = self.log_joint(X), self.log_joint(X_new)
+        return table_of_shift(populations, joint, fitted, new, estimate.draws)
 
     def log_joint(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""
