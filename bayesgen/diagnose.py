@@ -17,7 +17,7 @@ from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
-from bayesgen.inference.draws import as_draws, chained, flat
+from bayesgen.inference.draws import as_draws, chained, flat, mapped
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.model import Model
@@ -145,7 +145,7 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
     """
     if any(getattr(part, "prior", None) == "reference" for part in model.blocks.values()):
         return {}
-    each = {o: {k: flat(v) for k, v in values.items()} for o, values in params.items()}
+    each = mapped(flat, params)
     try:
         out = log_priors_of(model, each)
     except UnsupportedOperation:
@@ -174,12 +174,10 @@ def replicated(
     shape = params["class"]["probs"].shape[:2]
     picked = rng.choice(int(np.prod(shape)), size=n, replace=n > np.prod(shape))
     out = {}
+    draws = [mapped(lambda values, i=i: flat(values)[i], params) for i in picked]
     for name, family in families.items():
-        if name not in params:
-            continue
-        every = {k: flat(v) for k, v in params[name].items()}
-        each = ({k: v[i] for k, v in every.items()} for i in picked)
-        out[name] = np.stack([family.simulate(one, y, rng) for one in each])
+        if name in params:
+            out[name] = np.stack([family.simulate(draw[name], y, rng) for draw in draws])
     return out
 
 
