@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from bayesgen import arguments
@@ -345,8 +346,6 @@ def elpd(
 
 def frame(columns: Mapping, index: Any = None) -> DataFrame:
     """Return columns as a pandas DataFrame; names that are tuples make levels of names."""
-    import pandas as pd
-
     return pd.DataFrame(columns, index=index)
 
 
@@ -359,8 +358,6 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
 
 def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the members' summary tables one below the other, parameters as "member/parameter"."""
-    import pandas as pd
-
     named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
     return pd.concat(named)
 
@@ -372,8 +369,6 @@ def table_of_members(
     log_linear: Float[np.ndarray, " member"],
 ) -> DataFrame:
     """Return a DataFrame of the members' leave-one-out log loss, log evidence and weights."""
-    import pandas as pd
-
     columns = {"leave_one_out_log_loss": loss, "log_evidence": evidence, "weight": weights}
     table = pd.DataFrame(columns, index=pd.Index(list(loss), name="member"))
     return table.assign(log_linear_weight=log_linear)

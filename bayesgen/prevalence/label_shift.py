@@ -28,6 +28,7 @@ new rows, drawn from the labeled ones and treated in the same way.
 import dataclasses
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from scipy import special
 
@@ -167,8 +168,6 @@ def table_of_shift(
         new: the same of the new rows.
         draws: of their prevalence.
     """
-    import pandas as pd
-
     cells = cells_by_column(populations.labeled, populations.new)
     if left_out is not None:
         cells[DENSITY] = cells_by_density(left_out, new, fitted)
