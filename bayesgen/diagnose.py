@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from bayesgen import arguments
@@ -17,7 +18,7 @@ from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
-from bayesgen.inference.draws import as_draws, chained, flat
+from bayesgen.inference.draws import as_draws, chained, flat, mapped
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.model import Model
@@ -145,7 +146,7 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
     """
     if any(getattr(part, "prior", None) == "reference" for part in model.blocks.values()):
         return {}
-    each = {o: {k: flat(v) for k, v in values.items()} for o, values in params.items()}
+    each = mapped(flat, params)
     try:
         out = log_priors_of(model, each)
     except UnsupportedOperation:
@@ -174,12 +175,10 @@ def replicated(
     shape = params["class"]["probs"].shape[:2]
     picked = rng.choice(int(np.prod(shape)), size=n, replace=n > np.prod(shape))
     out = {}
+    draws = [mapped(lambda values, i=i: flat(values)[i], params) for i in picked]
     for name, family in families.items():
-        if name not in params:
-            continue
-        every = {k: flat(v) for k, v in params[name].items()}
-        each = ({k: v[i] for k, v in every.items()} for i in picked)
-        out[name] = np.stack([family.simulate(one, y, rng) for one in each])
+        if name in params:
+            out[name] = np.stack([family.simulate(draw[name], y, rng) for draw in draws])
     return out
 
 
@@ -347,8 +346,6 @@ def elpd(
 
 def frame(columns: Mapping, index: Any = None) -> DataFrame:
     """Return columns as a pandas DataFrame; names that are tuples make levels of names."""
-    import pandas as pd
-
     return pd.DataFrame(columns, index=index)
 
 
@@ -361,8 +358,6 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
 
 def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the members' summary tables one below the other, parameters as "member/parameter"."""
-    import pandas as pd
-
     named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
     return pd.concat(named)
 
@@ -374,8 +369,6 @@ def table_of_members(
     log_linear: Float[np.ndarray, " member"],
 ) -> DataFrame:
     """Return a DataFrame of the members' leave-one-out log loss, log evidence and weights."""
-    import pandas as pd
-
     columns = {"leave_one_out_log_loss": loss, "log_evidence": evidence, "weight": weights}
     table = pd.DataFrame(columns, index=pd.Index(list(loss), name="member"))
     return table.assign(log_linear_weight=log_linear)

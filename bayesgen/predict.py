@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array
 
 from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, Words, warn
 from bayesgen.errors.operations import no_uncertainty
@@ -13,7 +13,7 @@ from bayesgen.inference import Posterior
 from bayesgen.inference.class_draws import joined
 from bayesgen.inference.weighted_quantiles import quantiles
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.base import below, row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Params, Traceable
 
 SIMULATED_FLOATS = 10_000_000
@@ -151,12 +151,8 @@ def simulate(
         simulated_rows(posterior.families, posterior.components.parameters(rng, size), rng, own)
         for size in sizes
     ]
-    rows = {name: [part[name] for part, _ in parts] for name in parts[0][0]}
-    stacked = {
-        name: vstack(some, format="csr") if issparse(some[0]) else np.concatenate(some)
-        for name, some in rows.items()
-    }
-    return stacked, np.concatenate([y for _, y in parts])
+    rows = {name: below([part[name] for part, _ in parts]) for name in parts[0][0]}
+    return rows, np.concatenate([y for _, y in parts])
 
 
 def simulated_rows(
@@ -185,5 +181,4 @@ def simulated_rows(
             row = family.simulate(one, y[i : i + 1], rng)
             wide = family.sparse and row.shape[1] > WIDE
             rows[name].append(csr_array(row) if wide else row)
-    stack = {name: vstack if issparse(some[0]) else np.concatenate for name, some in rows.items()}
-    return {name: stack[name](some) for name, some in rows.items()}, y
+    return {name: below(part) for name, part in rows.items()}, y

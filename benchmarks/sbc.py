@@ -21,7 +21,7 @@ from side_by_side import Chains, sampled
 from simulated import N_CLASSES, Simulated, Subject, simulations, strengths_of
 from subjects import GROUPS, SUBJECTS, UNLABELLED
 
-from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, stacked, threshold, uniformity
+from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, threshold, uniformity
 from bayesgen.inference import Augmentation, Exact
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.importance_sampling import ImportanceSampling
@@ -91,6 +91,11 @@ def _entries(parameter: str, shape: tuple[int, ...]) -> np.ndarray:
     if parameter == "correlation_cholesky":
         free[..., 0, :] = False
     return spaced(np.flatnonzero(free), MOST_PICKED)
+
+
+def stacked(every: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    """Return ranks of single fits by quantity."""
+    return {name: np.array([ranks[name] for ranks in every]) for name in every[0]}
 
 
 def _ranked(

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from bayesgen import arguments
 from bayesgen.calibrate.uniformity import chi_square, ecdf
 from bayesgen.errors.operations import no_uncertainty
-from bayesgen.inference.draws import as_draws, flat
+from bayesgen.inference.draws import as_draws, flat, mapped
 from bayesgen.progress_bar import Progress, progress_bar
 
 FALSE_ALARM = 0.01
@@ -62,7 +62,7 @@ class SimulationBasedCalibration:
     @property
     def uniformity(self) -> pd.DataFrame:
         """The p-values, chi_square and ecdf, of each quantity."""
-        return uniformity({str(name): self.ranks[name].to_numpy() for name in self.ranks})
+        return uniformity(self.ranks)
 
     @property
     def threshold(self) -> float:
@@ -160,24 +160,27 @@ def sbc(
     method = ""
     with progress_bar(fits, progress, unit="fit", delay=1.0) as bar:
         for i in range(fits):
-            truth = _entries_of_draw(prior.draws, i)
-            encoded, codes = model.simulate(_repeated(truth, size), rng)
+            truth = mapped(lambda draws, i=i: draws[i : i + 1], prior.draws)
+            repeated = mapped(lambda draw: np.broadcast_to(draw, (size, *draw.shape[1:])), truth)
+            encoded, codes = model.simulate(repeated, rng)
             encoded = model.like_template(encoded, size)
             posterior = model.infer(encoded, codes, int(rng.integers(2**31)))
             method = posterior.report.method
             if posterior.point:
                 raise no_uncertainty("sbc()", method)
             bad += not posterior.report.converged
-            params = as_draws(posterior.components, rng, draws).thinned(draws).params
-            drawn = {owner: {k: flat(v) for k, v in own.items()} for owner, own in params.items()}
+            thinned = as_draws(posterior.components, rng, draws).thinned(draws)
+            drawn = mapped(flat, thinned.params)
             true = _quantities(model, truth, encoded, codes)
             found.append(ranked(true, _quantities(model, drawn, encoded, codes), rng))
             bar.update()
-    names = _picked(prior, found[0])
+    entries = _entries(prior.parameters, prior.axes)
+    free = [name for name, draws in entries.items() if np.ptp(draws) > 0]
+    names = [*spaced(np.array(free, dtype=object), MOST), LOG_LIKELIHOOD]
     table = pd.DataFrame({name: [ranks[name] for ranks in found] for name in names})
     table.index.name = "fit"
-    total, title = len(_free(prior, found[0])), f"{type(clf).__name__} by inference {method!r}"
-    return SimulationBasedCalibration(table, title, size, total, bad, model.rank_display)
+    title = f"{type(clf).__name__} by inference {method!r}"
+    return SimulationBasedCalibration(table, title, size, len(free), bad, model.rank_display)
 
 
 # -- ranks -----------------------------------------------------------------------------------------
@@ -196,30 +199,21 @@ def ranked(
     return {name: rank(float(truth[name][0]), values, rng) for name, values in drawn.items()}
 
 
-def stacked(every: Sequence[Mapping[str, float]]) -> dict[str, Float[np.ndarray, " fit"]]:
-    """Return ranks of single fits by quantity."""
-    return {name: np.array([ranks[name] for ranks in every]) for name in every[0]}
-
-
 def spaced(places: np.ndarray, most: int) -> np.ndarray:
     """Return some of the places, evenly spaced over all of them."""
     return places[np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)]
 
 
-def _entries_of_draw(draws: Mapping[str, Mapping], i: int) -> dict[str, dict[str, np.ndarray]]:
-    return {owner: {k: v[i : i + 1] for k, v in own.items()} for owner, own in draws.items()}
-
-
-def _repeated(one: Mapping[str, Mapping], size: int) -> dict[str, dict[str, np.ndarray]]:
-    return {
-        owner: {k: np.broadcast_to(v, (size, *v.shape[1:])) for k, v in own.items()}
-        for owner, own in one.items()
-    }
-
-
 def _quantities(model: Any, params: Mapping, encoded: Any, y: np.ndarray) -> dict[str, np.ndarray]:
     """Return every entry of every parameter by name, and the log likelihood, each (draw,)."""
-    arrays, axes = model.named(params)
+    log_likelihood = model.log_likelihood(params, encoded, y)
+    return _entries(*model.named(params)) | {LOG_LIKELIHOOD: log_likelihood}
+
+
+def _entries(
+    arrays: Mapping[str, np.ndarray], axes: Mapping[str, Sequence[Sequence]]
+) -> dict[str, Float[np.ndarray, " draw"]]:
+    """Return every entry of every parameter by name."""
     out = {}
     for name, value in arrays.items():
         # of a covariance, each pair of columns once
@@ -229,31 +223,16 @@ def _quantities(model: Any, params: Mapping, encoded: Any, y: np.ndarray) -> dic
                 continue
             words = ", ".join(str(axes[name][i][j]) for i, j in enumerate(at))
             out[f"{name}[{words}]" if words else name] = value[(slice(None), *at)]
-    return out | {LOG_LIKELIHOOD: model.log_likelihood(params, encoded, y)}
-
-
-def _free(prior: Any, names: Mapping[str, float]) -> list[str]:
-    """Return the names of quantities that the prior does not fix."""
-    arrays, axes = prior.parameters, prior.axes
-    fixed = set()
-    for name, value in arrays.items():
-        for at in np.argwhere(np.ptp(value, axis=0) == 0):
-            words = ", ".join(str(axes[name][i][j]) for i, j in enumerate(at))
-            fixed.add(f"{name}[{words}]" if words else name)
-    return [name for name in names if name not in fixed and name != LOG_LIKELIHOOD]
-
-
-def _picked(prior: Any, names: Mapping[str, float]) -> list[str]:
-    """Return the quantities that are reported."""
-    return [*spaced(np.array(_free(prior, names), dtype=object), MOST), LOG_LIKELIHOOD]
+    return out
 
 
 # -- tests of uniformity ---------------------------------------------------------------------------
 
 
-def uniformity(ranks: Ranks) -> pd.DataFrame:
+def uniformity(ranks: Ranks | pd.DataFrame) -> pd.DataFrame:
     """Return p-values of each quantity: of chi-square and of the ECDF."""
-    found = {name: (chi_square(values), ecdf(values)) for name, values in ranks.items()}
+    arrays = {name: np.asarray(values) for name, values in ranks.items()}
+    found = {name: (chi_square(values), ecdf(values)) for name, values in arrays.items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["chi_square", "ecdf"])
     table.index.name = "quantity"
     return table

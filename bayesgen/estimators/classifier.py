@@ -548,9 +548,8 @@ class Classifier(Estimator):
             request = Request(1.0, "auto", 1000, None, random_state=0)
             prevalence = model.prevalence(X_new, request, checked=False)
         estimate = require_prevalence(prevalence)
-        rows = model.labeled(X, y, sample_weight)
-        shifted = self.with_class_prior(estimate.draws.mean(axis=0))
-        return shifted._population_model().label_shift(X_new, estimate, rows)
+        shifted = self.with_class_prior(estimate.draws.mean(axis=0))._population_model()
+        return shifted.label_shift(X_new, estimate, X, y, sample_weight)
 
     def _population_model(self) -> PopulationModel:
         """Return the fitted classifier, as populations are compared by it."""

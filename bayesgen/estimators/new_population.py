@@ -14,9 +14,7 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.estimator import EncodedRows
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
-from bayesgen.inference import Posterior
 from bayesgen.prevalence import (
-    Labeled,
     LeftOutRows,
     Populations,
     Prevalence,
@@ -26,9 +24,6 @@ from bayesgen.prevalence import (
 )
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame, Joint
-
-LabeledRows = tuple[object, np.ndarray, np.ndarray]
-"""X, class codes and weights of rows that have a label and a weight above 0."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,8 +73,10 @@ class PopulationModel:
         X, codes, weights = self.labeled(*self.rows_of_fit("estimate_prevalence"))
         return Populations(self.read(X), codes, weights, self.read(X_new))
 
-    def labeled(self, X: object, y: object, weight: object) -> LabeledRows:
-        """Return the rows that have a label and a weight above 0."""
+    def labeled(
+        self, X: object, y: object, weight: object
+    ) -> tuple[object, np.ndarray, np.ndarray]:
+        """Return rows that have a label and a weight above 0, their class codes and weights."""
         codes = validation.class_codes(y, self.classes)
         weights = validation.weights_of(weight, len(codes))
         labeled = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
@@ -103,36 +100,33 @@ class PopulationModel:
         codes = validation.class_codes(y, self.classes)
         return self.fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
 
-    def label_shift(self, X_new: object, estimate: Prevalence, rows: LabeledRows) -> DataFrame:
+    def label_shift(
+        self, X_new: object, estimate: Prevalence, X: object, y: object, weight: object
+    ) -> DataFrame:
         """Return whether more than class frequencies differs; see `Classifier.check_label_shift`.
 
         Args:
             X_new: rows without labels.
             estimate: their prevalence, which is the class prior of this model.
-            rows: labeled rows of the fit.
+            X: rows of the fit.
+            y: their labels.
+            weight: their weights.
 
         Raises:
-            InvalidData: these are not the rows of the fit.
+            UnsupportedOperation: these are not the rows of the fit.
         """
-        X, codes, weights = rows
+        X, codes, weights = self.labeled(X, y, weight)
+        check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
         posterior, encoded, _ = self.encode(X)
         joint = None
-        if _leaves_rows_out(posterior):
-            check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
-            with contextlib.suppress(UnsupportedOperation):  # too few draws to smooth weights
-                joint = self.fitted.left_out(encoded, codes, weights).joint
-        labeled = Labeled(self.read(X), codes, weights, joint, self.log_joint(X))
-        return table_of_shift(labeled, self.read(X_new), self.log_joint(X_new), estimate)
+        # point estimates leave no row out, and few draws smooth no weights
+        with contextlib.suppress(UnsupportedOperation):
+            posterior.components.require_loo()
+            joint = self.fitted.left_out(encoded, codes, weights).joint
+        populations = Populations(self.read(X), codes, weights, self.read(X_new))
+        fitted, new = self.log_joint(X), self.log_joint(X_new)
+        return table_of_shift(populations, joint, fitted, new, estimate.draws)
 
     def log_joint(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""
         return predict.log_joint(*self.encode(X), densities=True)
-
-
-def _leaves_rows_out(posterior: Posterior) -> bool:
-    """Return whether rows can be left out, exactly or by reweighting draws."""
-    try:
-        posterior.components.require_loo()
-    except UnsupportedOperation:
-        return False
-    return True

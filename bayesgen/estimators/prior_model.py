@@ -15,7 +15,7 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Draws, Method, Posterior, Report, choose
-from bayesgen.inference.draws import chained, flat
+from bayesgen.inference.draws import chained, flat, mapped
 from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.model import Reader, model_statistics
 from bayesgen.plots import RankDisplay
@@ -157,8 +157,7 @@ class LikelihoodPrior(PriorModel):
                     "rows there is none to draw from",
                     "Read its columns by another likelihood, such as bg.Normal().",
                 )
-        drawn = diagnose.prior_draws(self.problem.model, rng, n)
-        return {o: {k: flat(v) for k, v in own.items()} for o, own in drawn.items()}
+        return mapped(flat, diagnose.prior_draws(self.problem.model, rng, n))
 
     def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""

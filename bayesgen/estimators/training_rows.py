@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Int
-from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
+from bayesgen.likelihoods.base import below
 from bayesgen.schema import Column, Schema
 from bayesgen.table import Table, as_frame, row_keys
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
@@ -32,11 +32,6 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     if len(parts) == 1:
         return parts[0]
     return {name: below([part[name] for part in parts]) for name in parts[0]}
-
-
-def below(parts: list[Traceable]) -> Traceable:
-    """Return dense or sparse arrays, concatenated by rows."""
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 # -- rows ------------------------------------------------------------------------------------------

@@ -336,7 +336,14 @@ def chained(params: Mapping[str, Params], n: int) -> dict[str, Params]:
     arviz warns of more chains than draws.
     """
     chains = CHAINS if n % CHAINS == 0 and n >= CHAINS**2 else 1
+    return mapped(lambda draws: draws.reshape(chains, n // chains, *draws.shape[1:]), params)
+
+
+def mapped(
+    function: Callable[[np.ndarray], np.ndarray], params: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, Params]:
+    """Return what a function makes of the draws of every parameter, by owner and name."""
     return {
-        owner: {name: v.reshape(chains, n // chains, *v.shape[1:]) for name, v in values.items()}
+        owner: {name: function(draws) for name, draws in values.items()}
         for owner, values in params.items()
     }

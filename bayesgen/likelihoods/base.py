@@ -15,6 +15,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Num
+from scipy.sparse import issparse, vstack
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import (
@@ -90,6 +91,11 @@ def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...
 def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
     """Yield slices that cover n_rows rows, `size` at a time."""
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def below(parts: list[Traceable]) -> Traceable:
+    """Return dense or sparse rows, one part below the other."""
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:

@@ -7,7 +7,6 @@ rows without labels.
 
 from bayesgen.prevalence.estimate import Request as Request
 from bayesgen.prevalence.estimate import estimated as estimated
-from bayesgen.prevalence.label_shift import Labeled as Labeled
 from bayesgen.prevalence.label_shift import Populations as Populations
 from bayesgen.prevalence.label_shift import table_of_shift as table_of_shift
 from bayesgen.prevalence.left_out import LeftOutRows as LeftOutRows

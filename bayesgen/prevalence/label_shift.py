@@ -4,73 +4,56 @@ Under label shift any function t(x) of a row satisfies p_new(t) = sum_k pi_k p_f
 whether or not a model describes t well. For cells b of t, shares f_b of m new rows and phi_kb of
 the labeled rows of class k, the discrepancy is
 
-    X2 = m sum_b e_b^2 / q_b,  e_b = f_b - sum_k pi~_k phi_kb,  q_b = sum_k pi_k phi_kb
+    X2 = m sum_b e_b^2 / q_b,  e_b = f_b - sum_k pi~_k phi_kb,  q_b = sum_k pi_k phi_kb.
 
-with the adjusted prevalence pi~ of `replicates`. Then e is the mean over new rows of a function
-that is 0 on average in the labeled rows of each class: prevalence cancels, whose estimate rests on
-the same rows (Neyman 1959, in Probability and Statistics, 213-234: residuals orthogonal to what is
-estimated). X2 is compared with that of replicates, adjusted likewise: a predictive check (Gelman,
-Meng and Stern 1996, Statistica Sinica 6, 733-807) that estimates again. Replicates that keep the
-estimate of the rows vary more than these do about what is expected: of pure shifts of prevalence
-.02 and less were found at .05. Rows simulated by the model are not a suitable reference: real
-tables differ from them for any class frequencies.
+Let h(x) be the class probabilities of a row and M_jk the mean of h_j over labeled rows of class k.
+Of any first estimate pi the adjusted prevalence of new rows with mean h,
 
-`columns_rejected` runs within every estimate, without replicates: X2 is referred to an F
-distribution of the same mean, whose degrees of freedom follow from the covariance of e (moments as
-in Satterthwaite 1946, Biometrics Bulletin 2, 110-114), and that from the shares of cells in labeled
-and new rows together, since those of few labeled rows alone hardly vary where no row lies.
+    pi~ = pi + G (mean h - M pi),  G the pseudo-inverse of M,
+
+is linear in the rows, and its expectation under label shift is the true one, right model or wrong
+(adjusted classify-and-count: Bella et al. 2010, IEEE ICDM, 737-742; Lipton, Wang and Smola 2018,
+ICML, 3122-3130). So e is the mean over new rows of a function that is 0 on average in the labeled
+rows of each class: prevalence cancels, whose estimate rests on the same rows (Neyman 1959, in
+Probability and Statistics, 213-234: residuals orthogonal to what is estimated).
+
+X2 is referred to an F distribution of the same mean, whose degrees of freedom follow from the
+covariance of e (moments as in Satterthwaite 1946, Biometrics Bulletin 2, 110-114), and that from
+the shares of cells in labeled and new rows together, since those of few labeled rows alone hardly
+vary where no row lies. Rows simulated by the model are not a suitable reference: real tables differ
+from them for any class frequencies. The tests compare its p-values with those of replicates of the
+new rows, drawn from the labeled ones and treated in the same way.
 """
 
 import dataclasses
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from scipy import special
 
 from bayesgen.inference import log_class_probabilities
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.prevalence.cells import Cells, cells_by_column, cells_by_density
 from bayesgen.prevalence.left_out import LeftOutRows
-from bayesgen.prevalence.replicates import Replicates, adjustment, class_means, replicated
-from bayesgen.prevalence.result import Prevalence
-from bayesgen.prevalence.score_edges import are_tied, edges_between
-from bayesgen.table import Name, Table, TableColumn
+from bayesgen.table import Name, Table
 from bayesgen.typing import DataFrame, Joint, Labels, Weights
 
-QUANTILES = 6
-"""Cells of a column of numbers: sixths of the labeled rows."""
 DENSITY = "(density)"
-SEED = 0
-"""Of the replicates, which then do not differ between calls."""
 REJECTED = 0.001
 """P-value over all columns below which an estimate says that label shift is rejected."""
-MOST_CELLS = 20
-"""Cells of a column that are tested within an estimate; the rarest levels share the last one."""
+INDISTINCT = 0.1
+"""Singular value of M, relative to the largest, below which classes are too alike for h to tell
+their prevalence; there the first estimate stands."""
 TESTED_FLOATS = 1_000_000
 """Numbers held at once while columns are tested together, about: 8 MB."""
 SHARING_STEPS = 20
 """Steps of EM to the shares of cells in labeled and new rows together."""
 
-Cells = Int[np.ndarray, " _"]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Labeled:
-    """Labeled rows: their table, class codes and weights; (row,) each but the table.
-
-    joint: log p(x, y = k) of each from the others, at the prevalence of the new rows; None where no
-    row can be left out. fitted: the same from all rows.
-    """
-
-    table: Table
-    codes: Labels
-    weight: Weights
-    joint: Joint | None
-    fitted: Joint
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Populations:
-    """The tables of labeled rows and of new ones; class codes and weights of the labeled rows."""
+    """Labeled rows and new ones: tables, and class codes and weights of the labeled rows."""
 
     labeled: Table
     codes: Labels
@@ -83,15 +66,51 @@ class Adjustment:
     """An estimate of prevalence, and how it is adjusted so that label shift cancels it.
 
     proba: class probabilities of labeled rows at the prevalence, each from the others, (row,
-    class). new: their mean over the new rows, (class,). gain: G of `replicates`, or 0.
-    prevalence, covariance: of the estimate.
+    class). means: M, of labeled rows by class. gain: G, or 0. new: mean probabilities of the new
+    rows, (class,). weight: of these rows. prevalence, covariance: of the estimate.
     """
 
     proba: Joint
+    means: Float[np.ndarray, "class_predicted class"]
+    gain: Float[np.ndarray, "class class_predicted"]
     new: Float[np.ndarray, " class"]
-    gain: Float[np.ndarray, "class class"]
+    weight: Weights
     prevalence: Float[np.ndarray, " class"]
     covariance: Float[np.ndarray, "class class"]
+
+
+def adjusted(
+    populations: Populations,
+    left_out: Joint | None,
+    new: Joint,
+    weight: Weights,
+    draws: Float[np.ndarray, "draw class"],
+) -> Adjustment:
+    """Return how the mean of draws of a prevalence is adjusted.
+
+    Args:
+        populations: labeled and new rows.
+        left_out: log p(x, y = k) of the labeled rows, each from the others, up to a constant of
+            each row and the class probabilities in them; None: unknown, and nothing adjusts.
+        new: the same of the new rows.
+        weight: of the new rows, not all 0.
+        draws: of their prevalence; classes that it excludes stay so.
+    """
+    codes, prevalence = populations.codes, draws.mean(axis=0)
+    able, gain = prevalence > 0, np.zeros((len(prevalence), len(prevalence)))
+    with np.errstate(divide="ignore"):
+        prior = np.log(prevalence)
+    proba = np.eye(len(prevalence))[codes]
+    if left_out is not None:
+        proba = np.exp(log_class_probabilities(left_out, prior))
+    # certainty for a class without rows
+    means, counts = np.eye(len(prevalence)), np.bincount(codes, populations.weight, len(prevalence))
+    for k in np.flatnonzero(counts):
+        means[:, k] = populations.weight[codes == k] @ proba[codes == k] / counts[k]
+    if left_out is not None:
+        gain[able] = np.linalg.pinv(means[:, able], rcond=INDISTINCT)
+    mean = weight @ np.exp(log_class_probabilities(new, prior)) / weight.sum()
+    return Adjustment(proba, means, gain, mean, weight, prevalence, np.cov(draws.T))
 
 
 def columns_rejected(
@@ -113,57 +132,55 @@ def columns_rejected(
         log_proba: of the new rows, under even class probabilities.
         draws: of their prevalence.
     """
-    codes, prevalence = populations.codes, draws.mean(axis=0)
-    proba, gain = np.eye(len(prevalence))[codes], np.zeros((len(prevalence), len(prevalence)))
-    if left_out is not None and np.array_equal(left_out.codes, codes):
-        proba = _at_prevalence(left_out.log_proba, prevalence)
-        gain = adjustment(proba, codes, populations.weight, prevalence)[1]
-    new = weight @ _at_prevalence(log_proba, prevalence) / weight.sum()
-    estimate = Adjustment(proba, new, gain, prevalence, np.cov(draws.T))
-    common = _common(populations.labeled, populations.new)
-    cells = [_fewer(*_occurring(*_cells(*columns))) for _, *columns in common]
-    p_values = dict(
-        zip(
-            (name for name, *_ in common),
-            _p_values(cells, populations, weight, estimate).tolist(),
-            strict=True,
-        )
-    )
+    with np.errstate(divide="ignore"):
+        prior = np.log(draws.mean(axis=0))
+    joint = None
+    if left_out is not None and np.array_equal(left_out.codes, populations.codes):
+        joint = left_out.log_proba + prior
+    estimate = adjusted(populations, joint, log_proba + prior, weight, draws)
+    cells = cells_by_column(populations.labeled, populations.new)
+    p_values = tested(list(cells.values()), populations, estimate)[:, 1]
     rejected: list[Name] = []
-    for name in sorted(p_values, key=p_values.__getitem__):
-        if p_values[name] * (len(p_values) - len(rejected)) >= REJECTED:
+    names = list(cells)
+    for i in np.argsort(p_values, kind="stable"):
+        if p_values[i] * (len(names) - len(rejected)) >= REJECTED:
             break
-        rejected.append(name)
+        rejected.append(names[i])
     return tuple(rejected)
 
 
-def _at_prevalence(
-    log_proba: Joint, prevalence: Float[np.ndarray, " class"]
-) -> Float[np.ndarray, "row class"]:
-    """Return class probabilities at a prevalence from the logs of those under even classes."""
-    with np.errstate(divide="ignore"):
-        prior = np.log(prevalence)
-    return np.exp(log_class_probabilities(log_proba + prior, prior))
-
-
-def _fewer(labeled: Cells, new: Cells) -> tuple[Cells, Cells]:
-    """Return cells of which the rarest share one, if there are more than MOST_CELLS."""
-    counts = np.bincount(np.concatenate([labeled, new]))
-    if len(counts) <= MOST_CELLS:
-        return labeled, new
-    place = np.empty(len(counts), dtype=int)
-    place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    place = np.minimum(place, MOST_CELLS - 1)
-    return place[labeled], place[new]
-
-
-def _p_values(
-    cells: list[tuple[Cells, Cells]],
+def table_of_shift(
     populations: Populations,
-    weight: Weights,
-    estimate: Adjustment,
-) -> Float[np.ndarray, " column"]:
-    """Return the p-value of the discrepancy X2 of each column, by its mean and its variance.
+    left_out: Joint | None,
+    fitted: Joint,
+    new: Joint,
+    draws: Float[np.ndarray, "draw class"],
+) -> DataFrame:
+    """Return discrepancies and p-values by column, and of log p(x) where rows are left out.
+
+    Columns that the new rows lack are left out.
+
+    Args:
+        populations: labeled and new rows.
+        left_out: log p(x, y = k) of the labeled rows at the prevalence, each from the others; None
+            where no row can be left out.
+        fitted: the same from all rows.
+        new: the same of the new rows.
+        draws: of their prevalence.
+    """
+    cells = cells_by_column(populations.labeled, populations.new)
+    if left_out is not None:
+        cells[DENSITY] = cells_by_density(left_out, new, fitted)
+    estimate = adjusted(populations, left_out, new, np.ones(len(new)), draws)
+    lines = tested(list(cells.values()), populations, estimate)
+    index = pd.Index(list(cells), name="column")
+    return pd.DataFrame(lines, index=index, columns=["discrepancy", "p_value"])
+
+
+def tested(
+    cells: list[tuple[Cells, Cells]], populations: Populations, estimate: Adjustment
+) -> Float[np.ndarray, "column 2"]:
+    """Return the discrepancy X2 of each column, relative to its expectation, and its p-value.
 
     e is the mean over new rows of psi(x) = (x in cell b) - A h(x), with A = phi G, minus its
     expectation; its covariance is that of the mean of new rows, plus pi_k^2 times that of the mean
@@ -172,36 +189,33 @@ def _p_values(
     Args:
         cells: of the labeled and of the new rows, by column.
         populations: labeled and new rows.
-        weight: of the new rows.
         estimate: of the prevalence.
     """
-    n_cells = np.array([int(max(own.max(), new.max())) + 1 for own, new in cells], dtype=int)
-    p_values = np.ones(len(cells))
-    tested = np.flatnonzero(n_cells > 1)
-    if not len(tested):
-        return p_values
+    n_cells = np.array([int(max(labeled.max(), new.max())) + 1 for labeled, new in cells], int)
+    out = np.tile([0.0, 1.0], (len(cells), 1))
+    several = np.flatnonzero(n_cells > 1)
+    if not len(several):
+        return out
     n_classes = len(estimate.prevalence)
     n_floats = n_cells.max() * (n_classes**2 + n_classes * n_cells.max()) + n_classes**3
-    n_floats += len(populations.codes) + len(weight)
-    for chunk in row_chunks(len(tested), max(1, TESTED_FLOATS // int(n_floats))):
-        columns = tested[chunk]
-        own, new = (np.stack([cells[j][side] for j in columns]) for side in (0, 1))
-        p_values[columns] = _p_values_of_chunk(
-            own, new, n_cells[columns], populations, weight, estimate
-        )
-    return p_values
+    n_floats += len(populations.codes) + len(estimate.weight)
+    for chunk in row_chunks(len(several), max(1, TESTED_FLOATS // int(n_floats))):
+        columns = several[chunk]
+        labeled, new = (np.stack([cells[j][side] for j in columns]) for side in (0, 1))
+        out[columns] = _tested_together(labeled, new, n_cells[columns], populations, estimate)
+    return out
 
 
-def _p_values_of_chunk(
+def _tested_together(
     labeled: Int[np.ndarray, "column labeled"],
     new: Int[np.ndarray, "column new"],
     n_cells: Int[np.ndarray, " column"],
     populations: Populations,
-    weight: Weights,
     estimate: Adjustment,
-) -> Float[np.ndarray, " column"]:
-    """Return the p-values of columns whose cells fill arrays (column, cell); cells beyond are 0."""
-    codes, pi, n_new = populations.codes, estimate.prevalence, float(weight.sum())
+) -> Float[np.ndarray, "column 2"]:
+    """Return what `tested` does; cells fill arrays (column, cell), with 0 beyond those of each."""
+    codes, pi, weight = populations.codes, estimate.prevalence, estimate.weight
+    n_new, means = float(weight.sum()), estimate.means
     n_columns, most, n_classes = len(n_cells), int(n_cells.max()), len(pi)
     # one more row of each class, spread over the cells of a column
     added = (np.arange(most) < n_cells[:, None]) / n_cells[:, None]
@@ -213,7 +227,6 @@ def _p_values_of_chunk(
         return np.bincount(of_class.ravel(), repeated, minlength=np.prod(shape)).reshape(shape)
 
     n_labeled = np.bincount(codes, populations.weight, minlength=n_classes)
-    means = class_means(estimate.proba, codes, populations.weight)
     sums = np.stack([counted(column) for column in estimate.proba.T], axis=3)
     sums += added[:, :, None, None] * means.T
     counts = counted(np.ones(len(codes))) + added[:, :, None]
@@ -264,121 +277,10 @@ def _p_values_of_chunk(
     degrees = _ratio(expected**2, (relative**2).sum(axis=(1, 2)))
     freedom = np.maximum(_ratio(expected**2, spread), 1.0)
     value = _ratio(_ratio(discrepancy**2, scale).sum(axis=1), expected)
-    return np.where(able, special.fdtrc(np.where(able, degrees, 1.0), freedom, value), 1.0)
+    tail = special.fdtrc(np.where(able, degrees, 1.0), freedom, value)
+    return np.column_stack([value, np.where(able, tail, 1.0)])
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Return a quotient, 0 where the divisor is 0: in cells that a column does not have."""
     return np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below > 0)
-
-
-def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence) -> DataFrame:
-    """Return discrepancies and p-values by column, and of log p(x).
-
-    Args:
-        labeled: rows of the fit.
-        new: rows without labels; columns that they lack are left out.
-        joint: log p(x, y = k) of the new rows, at their prevalence.
-        found: their prevalence.
-    """
-    import pandas as pd
-
-    rng = np.random.default_rng(SEED)
-    cells = {name: _cells(own, other) for name, own, other in _common(labeled.table, new)}
-    own = None
-    if labeled.joint is not None:
-        own = _class_probabilities(labeled.joint, found)
-        cells[DENSITY] = _densities(labeled.joint, joint, labeled.fitted)
-    proba = _class_probabilities(joint, found)
-    others = replicated(labeled.codes, labeled.weight, own, proba, found.draws, rng)
-    lines = [_compared(*_occurring(*pair), labeled, others, rng) for pair in cells.values()]
-    index = pd.Index(list(cells), name="column")
-    return pd.DataFrame(lines, index=index, columns=["discrepancy", "p_value"])
-
-
-def _class_probabilities(joint: Joint, found: Prevalence) -> Joint:
-    with np.errstate(divide="ignore"):
-        return np.exp(log_class_probabilities(joint, np.log(found.draws.mean(axis=0))))
-
-
-def _common(own: Table, new: Table) -> list[tuple[Name, TableColumn, TableColumn]]:
-    """Return the columns that both tables have; none of sparse tables, which may have thousands."""
-    if own.is_sparse or new.is_sparse:
-        return []
-    there = {column.name: column for column in new.columns}
-    return [(c.name, c, there[c.name]) for c in own.columns if c.name in there]
-
-
-def _compared(
-    own: Cells, new: Cells, labeled: Labeled, others: Replicates, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Return the discrepancy of cells, relative to that of replicates, and its p-value."""
-    n_cells, n_rows = int(max(own.max(), new.max())) + 1, len(new)
-    phi = np.full((len(others.prevalence), n_cells), 1 / n_cells)
-    np.add.at(phi, (labeled.codes, own), labeled.weight)
-    phi /= phi.sum(axis=1, keepdims=True)
-
-    counts = others.rows @ np.eye(n_cells)[own]
-    counts += rng.multinomial(others.unseen.sum(axis=1), np.full(n_cells, 1 / n_cells))
-    counts = np.concatenate([np.bincount(new, minlength=n_cells)[None], counts])
-    expected = n_rows * np.concatenate([others.here[None], others.there]) @ phi
-    scale = n_rows * others.prevalence @ phi
-    here, *there = ((counts - expected) ** 2 / scale).sum(axis=1).tolist()
-    p_value = (1 + sum(other >= here for other in there)) / (1 + len(there))
-    return here / max(float(np.mean(there)), np.finfo(float).tiny), p_value
-
-
-def _occurring(own: Cells, new: Cells) -> tuple[Cells, Cells]:
-    """Return cells without those in which no row lies, where an unseen row would look strange."""
-    _, places = np.unique(np.concatenate([own, new]), return_inverse=True)
-    return places[: len(own)], places[len(own) :]
-
-
-def _cells(own: TableColumn, new: TableColumn) -> tuple[Cells, Cells]:
-    """Return the cells of labeled and of new rows; missing cells are one of their own."""
-    if own.kind == "number" and new.kind == "number":
-        return _numbers(own.values, new.values)
-    own, new = _as_levels(own), _as_levels(new)
-    names = {str(level): None for column in (own, new) for level in column.levels}
-    place = {name: i for i, name in enumerate(names, start=1)}
-    return _levels(own, place), _levels(new, place)
-
-
-def _as_levels(column: TableColumn) -> TableColumn:
-    """Return a column of numbers, which was one of levels in the other table, as levels."""
-    if column.kind != "number":
-        return column
-    found, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    names = tuple(f"{value:g}" for value in found[~np.isnan(found)])
-    codes = np.where(np.isnan(column.values), -1, codes)
-    return dataclasses.replace(column, kind="level", values=codes, levels=names)
-
-
-def _levels(column: TableColumn, place: dict[str, int]) -> Cells:
-    """Return the places of the levels of a column, 0 where it is missing."""
-    codes = np.array([0, *(place[str(level)] for level in column.levels)])
-    return codes[column.values.astype(int) + 1]
-
-
-def _numbers(own: Float[np.ndarray, " row"], new: Float[np.ndarray, " new"]) -> tuple[Cells, Cells]:
-    """Return the cells between quantiles of the labeled rows, 0 where a number is missing."""
-    observed = own[~np.isnan(own)]
-    shares = np.arange(1, QUANTILES) / QUANTILES
-    # between values, not at them: equal values then share a cell
-    edges = np.unique(np.quantile(observed, shares, method="lower")) if len(observed) else observed
-    first, second = (
-        np.where(np.isnan(x), 0, 1 + np.searchsorted(edges, x, side="left")) for x in (own, new)
-    )
-    return first, second
-
-
-def _densities(labeled: Joint, new: Joint, fitted: Joint) -> tuple[Cells, Cells]:
-    """Return the cells of log p(x) of labeled rows and of new rows.
-
-    Labeled rows are scored from the others, except that tied ones are scored from all, as the new
-    rows that are tied with them are: the others of a group stand for the row anyway.
-    """
-    own, other, whole = (np.logaddexp.reduce(logs, axis=1) for logs in (labeled, new, fitted))
-    own = np.where(are_tied(whole), whole, own)
-    edges = edges_between(own, QUANTILES)
-    return np.searchsorted(edges, own), np.searchsorted(edges, other)

@@ -21,8 +21,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.base import Arrays
+from bayesgen.prevalence.cells import edges_between
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn
-from bayesgen.prevalence.score_edges import edges_between
 from bayesgen.typing import Joint, Labels, Weights
 
 LEVELS = 3

@@ -4,6 +4,7 @@ import dataclasses
 import html
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
@@ -77,8 +78,6 @@ class Prevalence:
             >>> bool((found.interval(0.9)["upper"] > 1 / 3).all())
             True
         """
-        import pandas as pd
-
         tail = (1 - arguments.share("prob", prob)) / 2
         lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
         return pd.DataFrame({"lower": lower, "upper": upper}, index=self.trained.index)
@@ -164,6 +163,4 @@ def require_prevalence(value: object) -> Prevalence:
 
 def by_class(classes: np.ndarray, values: np.ndarray) -> Series:
     """Return one number for each class, as a pandas Series."""
-    import pandas as pd
-
     return pd.Series(values, index=pd.Index(classes.tolist(), name="class"))

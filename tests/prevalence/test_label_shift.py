@@ -8,15 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from populations import table
+from replicates import p_values_of_replicates
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, LabelShiftRejected, UnsupportedOperation
-from bayesgen.prevalence import label_shift, replicates
-
-
-@pytest.fixture(autouse=True)
-def _few_replicates(monkeypatch):
-    monkeypatch.setattr(replicates, "COUNTS", 300_000)
+from bayesgen.estimators import new_population
+from bayesgen.prevalence import cells, label_shift
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +61,13 @@ def test_size_of_more_runs():
 
 
 def test_fault_frequencies_of_the_fit_in_place_of_those_of_the_population(monkeypatch):
-    right = label_shift.replicated
+    right = label_shift.adjusted
 
-    def wrong(codes, weight, proba, new, draws, rng):
+    def wrong(populations, left_out, new, weight, draws):
         even = np.full_like(draws, 1 / draws.shape[1])
-        return right(codes, weight, None, new, even, rng)
+        return right(populations, None, new, weight, even)
 
-    monkeypatch.setattr(label_shift, "replicated", wrong)
+    monkeypatch.setattr(label_shift, "adjusted", wrong)
     with pytest.raises(AssertionError):
         law_size(3)
 
@@ -91,16 +88,17 @@ def test_fault_rows_simulated_by_the_model_in_place_of_labeled_ones():
     found = clf.estimate_prevalence(new, random_state=0)
     own, labels = clf.with_class_prior("uniform").sample(400, random_state=0)
     fitted = clf.predict_joint_log_proba(own)
-    rows = label_shift.Labeled(clf._read(own, reset=False), labels, np.ones(400), None, fitted)
+    tables = (clf._read(rows, reset=False) for rows in (own, new))
+    rows = label_shift.Populations(next(tables), labels, np.ones(400), next(tables))
     joint = clf.predict_joint_log_proba(new)
-    wrong = label_shift.table_of_shift(rows, clf._read(new, reset=False), joint, found)
+    wrong = label_shift.table_of_shift(rows, None, fitted, joint, found.draws)
     assert wrong.p_value.min() < 0.01
 
 
-@pytest.mark.parametrize("name", ["x", "z"])
-def test_a_column_that_moved_is_named(clf, name):
+@pytest.mark.parametrize(("name", "step"), [("x", 0.5), ("z", 2.0)])
+def test_a_column_that_moved_is_named(clf, name, step):
     moved = other()
-    moved[name] += 2 * moved[name].std()
+    moved[name] += step * moved[name].std()
     found = clf.check_label_shift(moved)
     assert found.p_value.drop("(density)").idxmin() == name
     assert found.p_value[name] < 0.01
@@ -208,7 +206,7 @@ def test_a_classifier_without_its_rows_says_that_label_shift_was_not_checked(clf
     cure = re.search(r"clf\.check_label_shift\(.*?\)", str(found))[0]
     X, y = table(400)
     checked = eval(cure, {"clf": loaded, "X_new": moved, "X": X, "y": y})
-    assert checked.p_value.idxmin() == "x"
+    assert checked.p_value.drop("(density)").idxmin() == "x"
     with pytest.warns(LabelShiftRejected):
         assert clf.estimate_prevalence(moved, random_state=0).rejected[0] == "x"
 
@@ -225,15 +223,27 @@ def test_weights_of_new_rows_are_repetitions_in_the_check(clf):
 
 def recorded(clf, X, **options):
     """Return the p-values of all columns within an estimate."""
-    p_values, right = [], label_shift._p_values
+    p_values, right = [], label_shift.tested
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            label_shift, "_p_values", lambda *a: p_values.append(right(*a)) or p_values[-1]
-        )
+        patch.setattr(label_shift, "tested", lambda *a: p_values.append(right(*a)) or p_values[-1])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LabelShiftRejected)
             clf.estimate_prevalence(X, random_state=0, draws=500, **options)
-    return np.concatenate(p_values)
+    return np.concatenate(p_values)[:, 1]
+
+
+def by_replicates(clf, X):
+    """Return the p-values of the check, and those of replicates."""
+    reference, right = [], new_population.table_of_shift
+
+    def both(*populations):
+        reference.append(p_values_of_replicates(*populations))
+        return right(*populations)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new_population, "table_of_shift", both)
+        found = clf.check_label_shift(X).p_value
+    return found.to_numpy(), np.array([reference[0][name] for name in found.index])
 
 
 def law_p_values_are_those_of_replicates():
@@ -244,9 +254,9 @@ def law_p_values_are_those_of_replicates():
         clf = bg.NaiveBayes(random_state=0).fit(X, y)
         new = other(150, seed=100 + seed)
         new["x"] += 0.3 * (seed % 2)
-        found = clf.check_label_shift(new).p_value.drop("(density)").to_numpy()
-        known = found > 0.02
-        ratio = np.log(recorded(clf, new) / found)[known]
+        found, reference = by_replicates(clf, new)
+        known = reference > 0.02
+        ratio = np.log(found / reference)[known]
         assert (np.abs(ratio) < np.log(2.5)).all()
         compared += known.sum()
     assert compared > 5
@@ -257,20 +267,19 @@ def test_p_values_are_those_of_replicates():
 
 
 def test_fault_errors_of_labeled_rows_forgotten(monkeypatch):
-    right = label_shift._p_values
+    right = label_shift.tested
 
-    def wrong(cells, populations, weight, estimate):
+    def wrong(cells, populations, estimate):
         many = dataclasses.replace(
             populations,
-            labeled=populations.labeled,
             codes=np.tile(populations.codes, 20),
             weight=np.tile(populations.weight, 20),
         )
         known = dataclasses.replace(estimate, proba=np.tile(estimate.proba, (20, 1)))
         tiled = [(np.tile(labeled, 20), new) for labeled, new in cells]
-        return right(tiled, many, weight, known)
+        return right(tiled, many, known)
 
-    monkeypatch.setattr(label_shift, "_p_values", wrong)
+    monkeypatch.setattr(label_shift, "tested", wrong)
     with pytest.raises(AssertionError):
         law_p_values_are_those_of_replicates()
 
@@ -301,6 +310,6 @@ def test_an_estimate_cries_wolf_once_in_a_thousand_calls():
 
 def test_many_levels_share_the_last_cell():
     labeled, new = np.arange(60), np.repeat(np.arange(30), 2)
-    few, fewer = label_shift._fewer(labeled, new)
-    assert few.max() == fewer.max() == label_shift.MOST_CELLS - 1
+    few, fewer = cells.occurring(labeled, new)
+    assert few.max() == fewer.max() == cells.MOST_CELLS - 1
     assert (few[:19] == fewer[::2][:19]).all()

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from bayesgen.prevalence.replicates import replicated
+from replicates import replicated
 
 CODES = np.repeat([0, 1, 2], [10, 20, 40])
 DRAWS = np.random.default_rng(1).dirichlet([8.0, 6.0, 6.0], 500)

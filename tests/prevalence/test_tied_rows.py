@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.prevalence import label_shift, left_out, replicates
-from bayesgen.prevalence.score_edges import are_tied, edges_between
+from bayesgen.prevalence import cells, left_out
+from bayesgen.prevalence.cells import are_tied, edges_between
 
 
 def rows(y, rng, *, tied):
@@ -38,11 +38,6 @@ def law_size(runs, *, tied):
     assert share_found(runs, tied=tied)[-1] <= stats.binom.ppf(0.999, runs, 0.05) / runs
 
 
-@pytest.fixture(autouse=True)
-def _few_replicates(monkeypatch):
-    monkeypatch.setattr(replicates, "COUNTS", 200_000)
-
-
 @pytest.mark.slow
 def test_size_where_rows_tie():
     law_size(10, tied=True)
@@ -62,14 +57,14 @@ def test_a_column_that_moved_is_found(tied):
     assert share_found(40, tied=tied, moved=1.0)[0] > 0.9
 
 
-def edges_at_scores(scores, cells):
-    return np.unique(np.quantile(scores, np.arange(1, cells) / cells, method="lower"))
+def edges_at_scores(scores, n_cells):
+    return np.unique(np.quantile(scores, np.arange(1, n_cells) / n_cells, method="lower"))
 
 
 @pytest.mark.slow
 def test_fault_all_labeled_rows_left_out(monkeypatch):
-    monkeypatch.setattr(label_shift, "are_tied", lambda scores: np.zeros(len(scores), dtype=bool))
-    monkeypatch.setattr(label_shift, "edges_between", edges_at_scores)
+    monkeypatch.setattr(cells, "are_tied", lambda scores: np.zeros(len(scores), dtype=bool))
+    monkeypatch.setattr(cells, "edges_between", edges_at_scores)
     with pytest.raises(AssertionError):
         law_size(10, tied=True)
 
