@@ -25,15 +25,13 @@ from bayesgen.likelihoods.kernels.column_bandwidth import (
     rule_of_thumb,
     weighed,
 )
-from bayesgen.likelihoods.kernels.sums import log_densities
+from bayesgen.likelihoods.kernels.sums import active, log_densities
 from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDensity"
 LEARNED = "posterior"
-NEGLIGIBLE = 1e-9
-"""Weight of a bandwidth, relative to the largest, below which it is left out."""
 
 Bandwidth = str | Guess
 
@@ -170,14 +168,9 @@ class KernelDensity(Conjugate[Values]):
         return [(k, j) for k, j in np.argwhere(~np.isnan(self.grid[..., 0])).tolist()]
 
     def _active(self, k: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bandwidths of a class and column between the first and last that matter.
-
-        Also returns their log weights.
-        """
-        logs = self.log_weight[k, j]
-        kept = np.flatnonzero(logs - logs.max() > np.log(NEGLIGIBLE))
-        part = slice(kept[0], kept[-1] + 1)
-        return self.grid[k, j, part], logs[part] - np.logaddexp.reduce(logs[part])
+        """Return the bandwidths of a class and column that matter, and their log weights."""
+        part, log_weight = active(self.log_weight[k, j])
+        return self.grid[k, j, part], log_weight
 
     def leave_one_out(
         self, statistics: Values, x: Block, y: Labels, weight: Weights, away: Weights

@@ -18,6 +18,8 @@ CACHED = 1 << 17
 cache."""
 LOG_ROOT = np.log(2) / 2
 """Logarithm of the ratio of bandwidths of a series."""
+NEGLIGIBLE = 1e-9
+"""Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
 DOUBLINGS = 8
 """Squares of kernels in a row, each of which doubles their relative error: 3e-14 in the end."""
 
@@ -83,6 +85,16 @@ def log_sums_without(
     rows = rows[~gone]
     out[rows] += np.log1p(-away[~gone, None] * np.exp(-out[rows]))
     return out
+
+
+def active(log_weight: Bandwidths) -> tuple[slice, Bandwidths]:
+    """Return which bandwidths lie between the first and the last that matter, and their weights.
+
+    Weights are logs, and normalized.
+    """
+    kept = np.flatnonzero(log_weight - log_weight.max() > np.log(NEGLIGIBLE))
+    part = slice(kept[0], kept[-1] + 1)
+    return part, log_weight[part] - np.logaddexp.reduce(log_weight[part])
 
 
 # -- a column at many bandwidths -------------------------------------------------------------------
