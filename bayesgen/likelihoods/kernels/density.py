@@ -190,18 +190,18 @@ class KernelDensity(Conjugate[Values]):
             # equal rows are scored once
             cells = [x[rows, j], np.where(y[rows] == k, away[rows], 0.0)]
             (values, lost), which = np.unique(cells, axis=1, return_inverse=True)
-            mine = np.flatnonzero(lost)
+            members = np.flatnonzero(lost)
             own = np.full(len(values), -1)
-            own[mine] = np.searchsorted(center, values[mine])
+            own[members] = np.searchsorted(center, values[members])
             bandwidth, log_weight = self._active(k, j)
             width = np.full(len(values), bandwidth[0])
             if rule:
-                width[mine] = nrd0_without(center, weight, own[mine], lost[mine])
+                width[members] = nrd0_without(center, weight, own[members], lost[members])
             grid = bandwidth / bandwidth[0]
             logs = log_densities(values, center, weight, width, grid, own=own, lost=lost)
             log_weight = np.tile(log_weight, (len(values), 1))
             if self.learned:
-                log_weight[mine] -= lost[mine, None] * logs[mine]
+                log_weight[members] -= lost[members, None] * logs[members]
                 log_weight -= log_sum_exp(log_weight)[:, None]
             out[rows, k] += log_sum_exp(logs + log_weight)[which]
         return out
