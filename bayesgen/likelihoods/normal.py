@@ -140,10 +140,10 @@ class Normal(Columnwise):
 
     def posterior(self, statistics: NormalStatistics) -> "Normal":
         """Return the updated prior (formula above)."""
-        if self.needs_rows(statistics):
-            raise reference_needs_rows(type(self).__name__, 2)
         n = statistics.count
         mean_rows, variance_rows = self.mean_rows + n, self.variance_rows + self._pool(n)
+        if self.prior == "reference" and ((variance_rows <= 0).any() or (mean_rows == 0).any()):
+            raise reference_needs_rows(type(self).__name__, 2)
         total = self.variance_rows * self.variance + self._squares(statistics)
         share = n / (mean_rows + (mean_rows == 0))
         return self.with_arrays(
@@ -153,13 +153,6 @@ class Normal(Columnwise):
                 "variance": total / variance_rows,
                 "variance_rows": variance_rows,
             }
-        )
-
-    def needs_rows(self, statistics: NormalStatistics) -> bool:
-        """Return whether the reference prior has no posterior after so few rows."""
-        n = statistics.count
-        return self.prior == "reference" and bool(
-            (self.variance_rows + self._pool(n) <= 0).any() or (self.mean_rows + n == 0).any()
         )
 
     def log_evidence_cells(self, statistics: NormalStatistics) -> Traceable:

@@ -8,7 +8,7 @@ of the new rows that are tied with them on the other.
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.table import Name, SparseTable, Table, TableColumn
+from bayesgen.table import Name, Table, TableColumn
 from bayesgen.typing import Joint
 
 QUANTILES = 6
@@ -29,7 +29,7 @@ def cells_by_column(labeled: Table, new: Table) -> dict[Name, tuple[Cells, Cells
 
     None of sparse tables, which may have thousands.
     """
-    if isinstance(labeled, SparseTable) or isinstance(new, SparseTable):
+    if labeled.is_sparse or new.is_sparse:
         return {}
     columns = {column.name: column for column in new.columns}
     return {

@@ -9,13 +9,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.likelihoods.family.refusals import (
-    many_numbers,
-    must_be_fixed,
-    not_a_distribution,
-    not_a_scalar_prior,
-    unknown_parameter,
-)
 from bayesgen.typing import Params, Traceable, Transform
 
 UNITS = ("loc", "mean", "rate", "scale")
@@ -251,7 +244,7 @@ def declared(distribution: object, priors: Mapping | None, fixed: Mapping | None
 
     cls = _class(built(distribution))
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
-        raise not_a_distribution(distribution)
+        raise _not_a_distribution(distribution)
     declaration = Declaration(
         cls,
         tuple((name, (fixed or {})[name]) for name in sorted(fixed or {})),
@@ -274,14 +267,21 @@ def _class(distribution: object) -> object:
 
 
 def _check_names(declaration: Declaration, family: str) -> None:
-    parameters = declaration.distribution.arg_constraints
-    for argument, pairs in (("fixed", declaration.fixed), ("priors", declaration.priors)):
+    for argument, pairs, existing in (
+        ("fixed", declaration.fixed, tuple(declaration.distribution.arg_constraints)),
+        ("priors", declaration.priors, declaration.names),
+    ):
         for name, _ in pairs:
-            if name not in parameters:
-                raise unknown_parameter(family, argument, name, parameters)
-    for name, _ in declaration.priors:
-        if name in dict(declaration.fixed):
-            raise unknown_parameter(family, "priors", name, declaration.names)
+            if name not in existing:
+                raise InvalidArgument(
+                    "Family(dist.{family}): {argument}= names {name!r}; its parameters are "
+                    "{existing:listed}.",
+                    "Name one of these.",
+                    family=family,
+                    argument=argument,
+                    name=name,
+                    existing=existing,
+                )
     if not declaration.names:
         raise InvalidArgument(
             "Family(dist.{family}): every parameter is fixed, so classes cannot differ.",
@@ -310,22 +310,35 @@ def _check_fixed(declaration: Declaration, family: str) -> None:
 def _check_parameters(declaration: Declaration, family: str) -> None:
     for name in declaration.names:
         constraint = declaration.distribution.arg_constraints[name]
-        if type(constraint).__name__ == "_Dependent":
-            raise must_be_fixed(family, name, "is bounded by another parameter")
-        if constraint.event_dim > 0:
-            raise many_numbers(family, name)
-        if constraint.is_discrete:
-            raise must_be_fixed(family, name, "is a whole number")
+        dependent = type(constraint).__name__ == "_Dependent"
+        if not dependent and constraint.event_dim > 0:
+            raise _many_numbers(family, f"its parameter {name!r}")
+        if dependent or constraint.is_discrete:
+            raise InvalidArgument(
+                "Family(dist.{family}): {parameter!r} {why}, so it cannot be learned by gradients.",
+                "State it: Family(dist.{family}, fixed={{{parameter!r}: ...}}).",
+                family=family,
+                parameter=name,
+                why="is bounded by another parameter" if dependent else "is a whole number",
+            )
 
 
 def _check_priors(declaration: Declaration, family: str) -> None:
     from numpyro.distributions import Distribution
 
     for name, prior in declaration.priors:
-        if not isinstance(prior, Distribution) or prior.batch_shape or prior.event_shape:
-            raise not_a_scalar_prior(family, name, prior)
-        if declaration.constraint(name).is_discrete:
-            raise not_a_scalar_prior(family, name, prior)
+        scalar = isinstance(prior, Distribution) and not (prior.batch_shape or prior.event_shape)
+        if not scalar or declaration.constraint(name).is_discrete:
+            raise InvalidArgument(
+                "Family(dist.{family}): the prior of {name!r} is {value}; an instance of a "
+                "continuous distribution of one number is needed, the same for every class and "
+                "column.",
+                "Pass priors={{{name!r}: dist.LogNormal(0, 1)}}; columns that need priors of their "
+                "own need a Family each.",
+                family=family,
+                name=name,
+                value=_title(prior),
+            )
         wanted, values = declaration.distribution.arg_constraints[name], np.array(NUMBERS)
         astray = np.asarray(declaration.constraint(name)(values)) & ~np.asarray(wanted(values))
         if astray.any():
@@ -349,9 +362,9 @@ def _check_support(declaration: Declaration, family: str) -> None:
             for u in (-0.5, 0.5)
         )
     except NotImplementedError:
-        raise not_a_distribution(declaration.distribution) from None
+        raise _not_a_distribution(declaration.distribution) from None
     if one.event_shape:
-        raise many_numbers(family, None)
+        raise _many_numbers(family, "one draw")
     if one.support != other.support:
         raise InvalidArgument(
             "Family(dist.{family}): the support depends on its parameters "
@@ -361,6 +374,30 @@ def _check_support(declaration: Declaration, family: str) -> None:
             family=family,
             parameters=declaration.names,
         )
+
+
+def _not_a_distribution(value: object) -> InvalidArgument:
+    return InvalidArgument(
+        "Family takes a class of numpyro.distributions, such as dist.Gamma; got {value}.",
+        "Pass Family(dist.Gamma), without parameters: they are learned.",
+        value=_title(value),
+    )
+
+
+def _many_numbers(family: str, what: str) -> InvalidArgument:
+    return InvalidArgument(
+        "Family(dist.{family}): {what} is more than one number; a cell is one number and so is "
+        "each parameter.",
+        "Use bg.MultivariateNormal() for vectors and bg.Categorical() for levels.",
+        family=family,
+        what=what,
+    )
+
+
+def _title(value: object) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    return getattr(value, "__name__", None) or f"an instance of {type(value).__name__}"
 
 
 def shown(value: object) -> str:

@@ -25,15 +25,13 @@ from bayesgen.likelihoods.kernels.column_bandwidth import (
     rule_of_thumb,
     weighed,
 )
-from bayesgen.likelihoods.kernels.sums import log_densities
+from bayesgen.likelihoods.kernels.sums import active, log_densities
 from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDensity"
 LEARNED = "posterior"
-NEGLIGIBLE = 1e-9
-"""Weight of a bandwidth, relative to the largest, below which it is left out."""
 
 Bandwidth = str | Guess
 
@@ -170,14 +168,9 @@ class KernelDensity(Conjugate[Values]):
         return [(k, j) for k, j in np.argwhere(~np.isnan(self.grid[..., 0])).tolist()]
 
     def _active(self, k: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bandwidths of a class and column between the first and last that matter.
-
-        Also returns their log weights.
-        """
-        logs = self.log_weight[k, j]
-        kept = np.flatnonzero(logs - logs.max() > np.log(NEGLIGIBLE))
-        part = slice(kept[0], kept[-1] + 1)
-        return self.grid[k, j, part], logs[part] - np.logaddexp.reduce(logs[part])
+        """Return the bandwidths of a class and column that matter, and their log weights."""
+        part, log_weight = active(self.log_weight[k, j])
+        return self.grid[k, j, part], log_weight
 
     def leave_one_out(
         self, statistics: Values, x: Block, y: Labels, weight: Weights, away: Weights
@@ -197,18 +190,18 @@ class KernelDensity(Conjugate[Values]):
             # equal rows are scored once
             cells = [x[rows, j], np.where(y[rows] == k, away[rows], 0.0)]
             (values, lost), which = np.unique(cells, axis=1, return_inverse=True)
-            mine = np.flatnonzero(lost)
+            members = np.flatnonzero(lost)
             own = np.full(len(values), -1)
-            own[mine] = np.searchsorted(center, values[mine])
+            own[members] = np.searchsorted(center, values[members])
             bandwidth, log_weight = self._active(k, j)
             width = np.full(len(values), bandwidth[0])
             if rule:
-                width[mine] = nrd0_without(center, weight, own[mine], lost[mine])
+                width[members] = nrd0_without(center, weight, own[members], lost[members])
             grid = bandwidth / bandwidth[0]
             logs = log_densities(values, center, weight, width, grid, own=own, lost=lost)
             log_weight = np.tile(log_weight, (len(values), 1))
             if self.learned:
-                log_weight[mine] -= lost[mine, None] * logs[mine]
+                log_weight[members] -= lost[members, None] * logs[members]
                 log_weight -= log_sum_exp(log_weight)[:, None]
             out[rows, k] += log_sum_exp(logs + log_weight)[which]
         return out

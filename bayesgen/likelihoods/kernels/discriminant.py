@@ -20,7 +20,7 @@ from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels.interpolation import interpolated
 from bayesgen.likelihoods.kernels.joint import Kernels
 from bayesgen.likelihoods.kernels.left_out import LeftOut, left_out
-from bayesgen.likelihoods.kernels.sums import Squares
+from bayesgen.likelihoods.kernels.sums import Squares, active
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
@@ -36,8 +36,6 @@ GRID = 2.0 ** (-np.arange(8) / 2)
 TABLE_ROWS, MARGIN = 200, 3.0
 """Rows of a single column from which the density is interpolated, and standard deviations beyond
 the outermost centers where this ends: for 1,000 rows and 128 centers .1 ms instead of 1.1 ms."""
-NEGLIGIBLE = 1e-9
-"""Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -575,7 +573,5 @@ def _positions(rows: Rows, others: Rows) -> np.ndarray:
 
 def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:
     """Return the likelihood without bandwidths of negligible weight at either end of the grid."""
-    kept = np.flatnonzero(prior.log_weight - prior.log_weight.max() > np.log(NEGLIGIBLE))
-    part = slice(kept[0], kept[-1] + 1)
-    log_weight = prior.log_weight[part] - np.logaddexp.reduce(prior.log_weight[part])
+    part, log_weight = active(prior.log_weight)
     return prior.with_arrays({"grid": prior.grid[part], "log_weight": log_weight})

@@ -18,6 +18,8 @@ CACHED = 1 << 17
 cache."""
 LOG_ROOT = np.log(2) / 2
 """Logarithm of the ratio of bandwidths of a series."""
+NEGLIGIBLE = 1e-9
+"""Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
 DOUBLINGS = 8
 """Squares of kernels in a row, each of which doubles their relative error: 3e-14 in the end."""
 
@@ -85,6 +87,16 @@ def log_sums_without(
     return out
 
 
+def active(log_weight: Bandwidths) -> tuple[slice, Bandwidths]:
+    """Return which bandwidths lie between the first and the last that matter, and their weights.
+
+    Weights are logs, and normalized.
+    """
+    kept = np.flatnonzero(log_weight - log_weight.max() > np.log(NEGLIGIBLE))
+    part = slice(kept[0], kept[-1] + 1)
+    return part, log_weight[part] - np.logaddexp.reduce(log_weight[part])
+
+
 # -- a column at many bandwidths -------------------------------------------------------------------
 
 
@@ -98,11 +110,13 @@ def _on_grid(
     squares: Float[np.ndarray, "value center"],
     bandwidth: Bandwidths,
 ) -> Float[np.ndarray, "value bandwidth"]:
-    """Return sums at bandwidths of a `bandwidth_grid`.
+    """Return sums at bandwidths of a `bandwidth_grid`; squares may be overwritten.
 
     sums: (squares, bandwidth) -> those of one series.
     """
-    series = round(LOG_ROOT / np.log(bandwidth[0] / bandwidth[1])) if len(bandwidth) > 1 else 1
+    if len(bandwidth) == 1:
+        return sums(squares, bandwidth=bandwidth)
+    series = round(LOG_ROOT / np.log(bandwidth[0] / bandwidth[1]))
     out, length = np.empty((len(squares), len(bandwidth))), DOUBLINGS * series
     for begin in range(0, len(bandwidth), length):
         for first in range(begin, min(begin + series, len(bandwidth))):
@@ -141,8 +155,10 @@ def log_densities(
     usable = np.flatnonzero((count > 0) & (bandwidth > 0))
     for part in row_chunks(len(usable), max(1, CACHED // max(len(center), 1))):
         rows = usable[part]
+        squares = x[rows, None] - center
+        squares /= bandwidth[rows, None]
         with np.errstate(over="ignore"):
-            squares = ((x[rows, None] - center) / bandwidth[rows, None]) ** 2
+            squares *= squares
         sums = functools.partial(log_sums_without, weight=weight, own=own[rows], lost=lost[rows])
         level = np.log(count[rows]) + np.log(bandwidth[rows]) + np.log(2 * np.pi) / 2
         out[rows] = _on_grid(sums, squares, grid) - level[:, None] - np.log(grid)
