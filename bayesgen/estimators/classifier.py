@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import inspect
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
@@ -125,9 +124,8 @@ class Classifier(Estimator):
     """
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Record the constructor's arguments and fill in their documentation."""
+        """Fill in the documentation of the constructor's arguments."""
         super().__init_subclass__(**kwargs)
-        cls._parameters = frozenset(inspect.signature(cls).parameters)
         cls.__doc__ = parameters.documented(cls, Classifier)
 
     # -- fitting -----------------------------------------------------------------------------------

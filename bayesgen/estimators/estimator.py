@@ -75,8 +75,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     """P(y = k given all rows) of the rows of the last fit that have no label."""
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
-    _parameters: ClassVar[frozenset[str]] = frozenset()
-    """Names of the constructor's arguments."""
 
     # -- hooks for subclasses ----------------------------------------------------------------------
 
@@ -108,7 +106,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Reject unknown constructor arguments, suggesting the one that was probably meant."""
-        if args or not cls._parameters.issuperset(kwargs):
+        if args or not parameters.names_of(cls).issuperset(kwargs):
             parameters.check_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
@@ -191,7 +189,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         If any row has no label all are kept, because inference starts from them again.
         """
         # not get_params, which reads the signature of the constructor again: a sixth of a batch
-        stated = {name: getattr(self, name) for name in LEARNED & self._parameters}
+        stated = {name: getattr(self, name) for name in LEARNED & parameters.names_of(type(self))}
         wanted = {
             "temper": stated.get("temper") in ("learn", "columns"),
             "missing": stated.get("missing") == "learn",
