@@ -5,6 +5,7 @@ import functools
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -265,7 +266,7 @@ def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> 
     """
     unlabelled = getattr(estimator, "unlabelled", None) is not None
     (fit, y), scored = rows.to_fit(fold[0], unlabelled=unlabelled), fold[1]
-    train, test = _take(X, fit), _take(X, scored)
+    train, test = take(X, fit), take(X, scored)
     clf = clone(estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -286,7 +287,7 @@ def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> 
     )
 
 
-def _take(X: object, rows: np.ndarray) -> object:
+def take(X: Any, rows: Labels) -> Any:
     """Return some rows of a dataframe or an array, in the container they came in."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]

@@ -25,16 +25,15 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
 from bayesgen.estimators.estimator import EncodedRows, Estimator
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
-from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
-from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.inference import (
     Posterior,
     class_probabilities,
@@ -130,8 +129,7 @@ class Classifier(Estimator):
 
     # -- fitting -----------------------------------------------------------------------------------
 
-    @restored_on_failure
-    @timed
+    @fitting
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
@@ -166,8 +164,7 @@ class Classifier(Estimator):
         """Fit to rows that are read part by part."""
         return fit_source(self, source)
 
-    @restored_on_failure
-    @timed
+    @fitting
     def partial_fit(
         self,
         X: object,
@@ -199,6 +196,7 @@ class Classifier(Estimator):
             BayesgenError: as in `fit`, or a discount outside (0, 1].
             UnsupportedOperation: a user program, which has no additive statistics.
         """
+        self._require_statistics("partial_fit")
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
@@ -208,7 +206,7 @@ class Classifier(Estimator):
         self._deferred = True
         return self
 
-    @timed
+    @fitting
     def merge(self, other: Self) -> Self:
         """Return a new classifier fitted to the rows of both; neither original changes.
 
@@ -235,12 +233,15 @@ class Classifier(Estimator):
             >>> bool(abs(one.merge(other).predict_proba(X) - whole.predict_proba(X)).max() < 1e-12)
             True
         """
+        self._require_statistics("merge")
         merging.require_same_model(self, other)
         learned = self._learned_from((*self._training, *other._training))
         if self._had_unlabelled() or other._had_unlabelled():
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
-            return copy.copy(self)._finish_fit(merged(self.state_, other.state_), self._seed)
+            return copy.copy(self)._finish_fit(
+                merging.merged(self.state_, other.state_), self._seed
+            )
         merging.require_rows(learned, self._training, other._training)
         out = with_its_rows(self)
         for rows in other._training:
@@ -248,8 +249,7 @@ class Classifier(Estimator):
             out._finish_fit(*out._accumulated(again))
         return out
 
-    @restored_on_failure
-    @timed
+    @fitting
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Remove rows from the fit, in place; returns self, which equals a fit to the other rows.
 
@@ -280,6 +280,7 @@ class Classifier(Estimator):
             >>> bool(abs(clf.predict_proba(X) - rest.predict_proba(X)).max() < 1e-12)
             True
         """
+        self._require_statistics("forget")
         check_is_fitted(self)
         learned = self._learned_from(self._training)
         if self._had_unlabelled():

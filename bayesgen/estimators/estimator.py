@@ -26,7 +26,7 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
-from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
@@ -101,6 +101,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _reads_sparse(self) -> bool:
         """Return whether rows may be a sparse matrix."""
         return False
+
+    def _require_statistics(self, method: str) -> None:
+        """Raise for a method that adds or removes rows if a fit has no additive statistics."""
 
     # -- parameters --------------------------------------------------------------------------------
 
@@ -318,6 +321,11 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     @report_.setter
     def report_(self, report: Report) -> None:
         self._report = report
+
+    def _record_seconds(self, seconds: float) -> None:
+        """State in the report how long a call took that ran inference."""
+        if self._report is not None and not self._deferred:
+            self._report = dataclasses.replace(self._report, seconds=seconds)
 
     @property
     def inference_(self) -> str:

@@ -2,10 +2,9 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import cast, override
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, UnsupportedOperation
@@ -21,7 +20,6 @@ from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
-from bayesgen.typing import Self
 from bayesgen.user_program import ProgramRows
 
 
@@ -167,31 +165,7 @@ class GenerativeClassifier(Classifier):
         tables = program.impute(X, table, draws, rng)
         return tables[0] if draws == 1 else tables
 
-    @override
-    def partial_fit(
-        self,
-        X: object,
-        y: object,
-        classes: ArrayLike | None = None,
-        sample_weight: object = None,
-        *,
-        discount: float = 1.0,
-    ) -> Self:
-        self._require_statistics("partial_fit")
-        return super().partial_fit(X, y, classes, sample_weight, discount=discount)
-
-    @override
-    def merge(self, other: Self) -> Self:
-        self._require_statistics("merge")
-        return super().merge(other)
-
-    @override
-    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        self._require_statistics("forget")
-        return super().forget(X, y, sample_weight)
-
     def _require_statistics(self, method: str) -> None:
-        """Raise if a program takes the place of likelihoods, which have statistics."""
         if self.story is not None or self._program_state() is not None:
             raise UnsupportedOperation(
                 "{method} needs additive statistics, but a program of your own reads all rows "

@@ -7,7 +7,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
-from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
@@ -75,8 +75,7 @@ class NaiveBayes(Classifier):
     unlabelled: Unlabelled = "learn"
     random_state: object = None
 
-    @restored_on_failure
-    @timed
+    @fitting
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; warn if class frequencies predict better; returns self.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from bayesgen.plots import probing
 from bayesgen.plots.columns import chosen, count_columns, draw_levels, level_shares, observed
 from bayesgen.plots.display import Display
-from bayesgen.plots.fitted import Generative
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import Axes, color, line, pyplot
 from bayesgen.table import Table, TableColumn, read_table
 
@@ -58,7 +58,7 @@ class FeatureDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        clf: Generative,
+        clf: FittedClassifier,
         X: object,
         y: ArrayLike,
         *,
@@ -114,7 +114,7 @@ class FeatureDisplay(Display):
         return column.seen[(self.labels == name) & ~np.isnan(column.seen)]
 
 
-def _density(clf: Generative, table: Table, column: TableColumn) -> ColumnDensity:
+def _density(clf: FittedClassifier, table: Table, column: TableColumn) -> ColumnDensity:
     seen, ticks, cells = column.values, (), observed(column)
     if column.kind == "level":
         ticks = column.levels
