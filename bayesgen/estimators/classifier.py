@@ -235,19 +235,19 @@ class Classifier(Estimator):
         """
         self._require_statistics("merge")
         merging.require_same_model(self, other)
-        learned = self._learned_from((*self._training, *other._training))
+        earlier, later = self._training, other._training
+        learned = self._learned_from((*earlier, *later))
         if self._had_unlabelled() or other._had_unlabelled():
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
             return copy.copy(self)._finish_fit(
                 merging.merged(self.state_, other.state_), self._seed
             )
-        merging.require_rows(learned, self._training, other._training)
-        out = with_its_rows(self)
-        for rows in other._training:
-            again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
-            out._finish_fit(*out._accumulated(again))
-        return out
+        merging.require_rows(learned, earlier, later)
+        both = with_its_rows(self)
+        for rows in later:
+            both.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        return both
 
     @fitting
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:

@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import explain, predict
+from bayesgen import arguments, explain, predict
 from bayesgen.classes import Spec
 from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
@@ -245,7 +246,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             InvalidArgument: the number is not above 0, or above 1.
         """
-        accumulation.check_discount(discount)
+        if not (arguments.is_number(discount) and 0 < discount <= 1):
+            allowed, cure = "a number above 0, up to 1", "Pass discount=1.0."
+            raise out_of_range("discount", discount, allowed, cure)
         other = accumulation.with_its_rows(self)
         if discount < 1:
             other._training = tuple(rows.times(discount) for rows in self._training)
