@@ -282,15 +282,16 @@ class Comparison:
         sentences = [*self._legends(), *self._notes()]
         return "".join([*tables, *(f"<p>{escape(sentence)}</p>" for sentence in sentences)])
 
-    def _scores(self) -> list[tuple[str, pd.DataFrame]]:
-        fewer = [] if self.few is None else self.few._scores()
-        return [*fewer, (self.heading, scores_as_text(self.table, self.folds))]
-
     def _tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Return headings and tables of scores and, of stacks, the members."""
-        if not len(self.members):
-            return self._scores()
-        return [*self._scores(), ("Members, means over folds", members_as_text(self.members))]
+        tables = [
+            (comparison.heading, scores_as_text(comparison.table, comparison.folds))
+            for comparison in (self.few, self)
+            if comparison is not None
+        ]
+        if len(self.members):
+            tables.append(("Members, means over folds", members_as_text(self.members)))
+        return tables
 
     def _legends(self) -> list[str]:
         members = [MEMBERS_LEGEND] if len(self.members) else []

@@ -4,7 +4,8 @@ import dataclasses
 import functools
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -120,8 +121,12 @@ class FoldResult:
     prepared_by: str = ""
 
 
-Results = dict[str, list[FoldResult]]
-"""By classifier, in the order of the folds."""
+ALL = 0
+"""Stands for all rows of a fold, where others are numbers of rows drawn from it."""
+SECONDS = ["fit_seconds", "predict_seconds"]
+KEY = ["classifier", "rows"]
+Results = dict[tuple[str, int], pd.DataFrame]
+"""By classifier and number of rows fitted: a line for each fold, with the fields of its result."""
 
 
 def compare(
@@ -158,10 +163,10 @@ def compare(
     seed = int(np.random.default_rng(random_state).integers(2**63))
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
-    fits = _fit_all(
-        classifiers, rows, {None: folds, **folds_by_size}, n_jobs=n_jobs, progress=progress
+    results = _fit_all(
+        classifiers, rows, {ALL: folds, **folds_by_size}, n_jobs=n_jobs, progress=progress
     )
-    return _comparison(rows, folds, fits, (*notes, *rows.notes()), size, float(available))
+    return _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
 
 
 def _check(
@@ -198,17 +203,17 @@ def _check(
 def _fit_all(
     classifiers: Mapping[str, object],
     rows: ComparedRows,
-    folds_by_size: Mapping[int | None, list[Fold]],
+    folds_by_size: Mapping[int, list[Fold]],
     *,
     n_jobs: int | None,
     progress: Progress,
-) -> dict[int | None, Results]:
-    """Fit clones of all classifiers on all folds; None is the size of folds that fit all rows."""
+) -> Results:
+    """Fit clones of all classifiers on all folds of every size."""
     from sklearn.utils.parallel import Parallel, delayed
 
     # every classifier meets the first fold before any meets the second: a mistake shows early
     fits = [
-        (size, name, fold, f"fold {number} of {len(folds)}{_at(size)}")
+        (size, name, fold, f"fold {number} of {len(folds)}{f' at {size} rows' if size else ''}")
         for size, folds in folds_by_size.items()
         for number, fold in enumerate(folds, start=1)
         for name in classifiers
@@ -217,20 +222,16 @@ def _fit_all(
         delayed(_fit_fold)(classifiers[name], rows, fold, f"classifier {name!r}, {words}")
         for _, name, fold, words in fits
     )
-    results: dict[int | None, Results] = {
-        size: {name: [] for name in classifiers} for size in folds_by_size
+    results: dict[tuple[str, int], list[dict]] = {
+        (name, size): [] for name in classifiers for size in folds_by_size
     }
     with progress_bar(len(fits), progress, unit="fit") as bar:
         outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
         for size, name, _, words in fits:
             bar.set_description(f"{name}, {words}")
-            results[size][name].append(next(outcomes))
+            results[name, size].append(dict(vars(next(outcomes))))
             bar.update()
-    return results
-
-
-def _at(size: int | None) -> str:
-    return "" if size is None else f" at {size} rows"
+    return {key: pd.DataFrame(lines) for key, lines in results.items()}
 
 
 def _fit_fold(estimator: object, rows: ComparedRows, fold: Fold, fit: str) -> FoldResult:
@@ -263,7 +264,7 @@ def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> 
     """
     unlabelled = getattr(estimator, "unlabelled", None) is not None
     (fit, y), scored = rows.to_fit(fold[0], unlabelled=unlabelled), fold[1]
-    train, test = _take(X, fit), _take(X, scored)
+    train, test = take(X, fit), take(X, scored)
     clf = clone(estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -284,7 +285,7 @@ def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> 
     )
 
 
-def _take(X: object, rows: np.ndarray) -> object:
+def take(X: Any, rows: Labels) -> Any:
     """Return some rows of a dataframe or an array, in the container they came in."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
@@ -296,7 +297,7 @@ def _take(X: object, rows: np.ndarray) -> object:
 def _comparison(
     rows: ComparedRows,
     folds: list[Fold],
-    fits: Mapping[int | None, Results],
+    results: Results,
     notes: tuple[Note, ...],
     train_size: int | None,
     available: float,
@@ -305,25 +306,20 @@ def _comparison(
     held_out = [len(scored) for _, scored in folds]
     positions = np.concatenate([scored for _, scored in folds])
     y, fold = rows.codes[positions], np.repeat(np.arange(len(folds)), held_out)
-    results = fits[None]
-    scores = {name: Scores.of(y, _probabilities(results[name]), fold) for name in results}
-    differences = _differences(scores, np.mean(held_out) / available)
-    curves = {
-        (name, size): {
-            **Scores.of(y, _probabilities(fits[size][name]), fold).with_errors(),
-            **_seconds(fits[size][name]),
-        }
-        for name in results
-        for size in fits
-        if size is not None
-    }
-    warned = {name: _warnings([fits[size][name] for size in fits]) for name in results}
+    whole = {name: fits for (name, size), fits in results.items() if size == ALL}
+    probabilities = {key: np.concatenate([*fits["probability"]]) for key, fits in results.items()}
+    scores = {key: Scores.of(y, proba, fold) for key, proba in probabilities.items()}
+    by_name = {name: scores[name, ALL] for name in whole}
+    differences = _differences(by_name, np.mean(held_out) / available)
+    scored = _frame({key: score.with_errors() for key, score in scores.items()}, KEY)
+    seconds = _frame({key: _seconds(fits[SECONDS]) for key, fits in results.items()}, KEY)
+    warned = {name: _warnings(results, name) for name in whole}
     missing = np.column_stack([column.missing for column in rows.table.columns])
     return Comparison(
-        table=_table(results, scores, differences),
+        table=_table(whole, scored, differences, seconds),
         differences=differences,
-        curves=_frame(curves, ["classifier", "rows"]),
-        members=_members(results),
+        curves=pd.concat([scored, seconds], axis=1).drop(index=ALL, level="rows"),
+        members=_members(whole),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
         n_missing_cells=int(missing.sum()),
@@ -331,16 +327,12 @@ def _comparison(
         folds=len(folds),
         noted=notes,
         warned={name: texts for name, texts in warned.items() if texts},
-        probabilities={name: _probabilities(results[name]) for name in results},
+        probabilities={name: probabilities[name, ALL] for name in whole},
         y=y,
         rows=positions,
         fold=fold,
         train_size=train_size,
     )
-
-
-def _probabilities(results: list[FoldResult]) -> Joint:
-    return np.concatenate([result.probability for result in results])
 
 
 def _differences(scores: Mapping[str, Scores], overlap: float) -> pd.DataFrame:
@@ -361,42 +353,38 @@ def _frame(
 
 
 def _table(
-    results: Results, scores: Mapping[str, Scores], differences: pd.DataFrame
+    whole: Mapping[str, pd.DataFrame],
+    scored: pd.DataFrame,
+    differences: pd.DataFrame,
+    seconds: pd.DataFrame,
 ) -> pd.DataFrame:
-    names = pd.Index(list(results), name="classifier")
+    names = pd.Index(list(whole), name="classifier")
     against = differences.reindex([(name, "log_loss") for name in names]).astype(float)
     against = against[["difference", "lower", "upper"]].add_prefix("log_loss_").set_axis(names)
-    scored = pd.DataFrame([scores[name].with_errors() for name in names], index=names)
-    seconds = pd.DataFrame([_seconds(results[name]) for name in names], index=names)
-    return pd.concat([scored, against, seconds], axis=1).assign(
-        method=[_distinct(fit.method for fit in results[name]) for name in names],
-        prepared_by=[_distinct(fit.prepared_by for fit in results[name]) for name in names],
-    )
+    of_all = [frame.xs(ALL, level="rows") for frame in (scored, seconds)]
+    words = {
+        column: ["/".join(filter(None, fits[column].unique())) for fits in whole.values()]
+        for column in ("method", "prepared_by")
+    }
+    return pd.concat([of_all[0], against, of_all[1]], axis=1).assign(**words)
 
 
-def _distinct(words: Iterable[str]) -> str:
-    return "/".join(dict.fromkeys(word for word in words if word))
-
-
-def _seconds(results: list[FoldResult]) -> dict[str, float]:
+def _seconds(seconds: pd.DataFrame) -> dict[str, float]:
     """Return the mean seconds of a fold and their standard errors."""
-    seconds = pd.DataFrame(
-        [(result.fit_seconds, result.predict_seconds) for result in results],
-        columns=["fit_seconds", "predict_seconds"],
-    )
     return with_errors(seconds.mean(), seconds.sem())
 
 
-def _warnings(results: Iterable[list[FoldResult]]) -> tuple[Note, ...]:
-    """Return each warning once, in order."""
-    return tuple(dict.fromkeys(entry for fits in results for fit in fits for entry in fit.warnings))
+def _warnings(results: Results, name: str) -> tuple[Note, ...]:
+    """Return each warning of a classifier once, in order."""
+    fits = pd.concat([fits for key, fits in results.items() if key[0] == name])
+    return tuple(dict.fromkeys(entry for entries in fits["warnings"] for entry in entries))
 
 
-def _members(results: Results) -> pd.DataFrame:
+def _members(whole: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the mean over folds of the tables of members, by (classifier, member)."""
     means = {}
-    for name, fits in results.items():
-        tables = [fit.members for fit in fits if fit.members is not None]
+    for name, fits in whole.items():
+        tables = [*fits["members"].dropna()]
         if tables:
             by_member = pd.concat(tables).groupby(level="member", sort=False)
             means[name] = by_member.mean()

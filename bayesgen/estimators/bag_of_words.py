@@ -1,5 +1,6 @@
 """Bag-of-words classifier for texts or word counts."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -21,7 +22,7 @@ from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, read_texts
-from bayesgen.typing import Self, Traceable, unchecked
+from bayesgen.typing import Self, Traceable
 
 BLOCK = "words"
 
@@ -37,6 +38,7 @@ class Vectorizer(Protocol):
         """Return the word counts of texts."""
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class BagOfWords(Classifier):
     """Bag of words: texts classified by the words they contain, or how often.
 
@@ -77,36 +79,21 @@ class BagOfWords(Classifier):
     """
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
-    _vectorizer: Vectorizer | None = None
-    _known_words: tuple[str, ...] | None = None
+    # without types, which would make them arguments
+    _vectorizer = None
+    _known_words = None
 
-    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
-    def __init__(
-        self,
-        *,
-        binary: bool = False,
-        probs: Stated | Literal["uniform"] = None,
-        rows: Stated = None,
-        rows_per_word: float | None = None,
-        vectorizer: object = None,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        temper: Temper = None,
-        unseen: str = "missing",
-        unlabelled: Unlabelled = "learn",
-        random_state: object = None,
-    ) -> None:
-        self.binary = binary
-        self.probs = probs
-        self.rows = rows
-        self.rows_per_word = rows_per_word
-        self.vectorizer = vectorizer
-        self.class_prior = class_prior
-        self.inference = inference
-        self.temper = temper
-        self.unseen = unseen
-        self.unlabelled = unlabelled
-        self.random_state = random_state
+    binary: bool = False
+    probs: Stated | Literal["uniform"] = None
+    rows: Stated = None
+    rows_per_word: float | None = None
+    vectorizer: object = None
+    class_prior: ClassPriorSpec = 1.0
+    inference: str | Method = "auto"
+    temper: Temper = None
+    unseen: str = "missing"
+    unlabelled: Unlabelled = "learn"
+    random_state: object = None
 
     @property
     def vectorizer_(self) -> Vectorizer:

@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import inspect
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
@@ -26,16 +25,15 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
 from bayesgen.estimators.estimator import EncodedRows, Estimator
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
-from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
-from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.inference import (
     Posterior,
     class_probabilities,
@@ -125,15 +123,13 @@ class Classifier(Estimator):
     """
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Record the constructor's arguments and fill in their documentation."""
+        """Fill in the documentation of the constructor's arguments."""
         super().__init_subclass__(**kwargs)
-        cls._parameters = frozenset(inspect.signature(cls).parameters)
         cls.__doc__ = parameters.documented(cls, Classifier)
 
     # -- fitting -----------------------------------------------------------------------------------
 
-    @restored_on_failure
-    @timed
+    @fitting
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
@@ -168,8 +164,7 @@ class Classifier(Estimator):
         """Fit to rows that are read part by part."""
         return fit_source(self, source)
 
-    @restored_on_failure
-    @timed
+    @fitting
     def partial_fit(
         self,
         X: object,
@@ -211,7 +206,7 @@ class Classifier(Estimator):
         self._deferred = True
         return self
 
-    @timed
+    @fitting
     def merge(self, other: Self) -> Self:
         """Return a new classifier fitted to the rows of both; neither original changes.
 
@@ -240,20 +235,21 @@ class Classifier(Estimator):
         """
         self._require_statistics("merge")
         merging.require_same_model(self, other)
-        learned = self._learned_from((*self._training, *other._training))
+        earlier, later = self._training, other._training
+        learned = self._learned_from((*earlier, *later))
         if self._had_unlabelled() or other._had_unlabelled():
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
-            return copy.copy(self)._finish_fit(merged(self.state_, other.state_), self._seed)
-        merging.require_rows(learned, self._training, other._training)
-        out = with_its_rows(self)
-        for rows in other._training:
-            again = out._training_rows(rows.X, rows.y, rows.sample_weight, reset=False)
-            out._finish_fit(*out._accumulated(again))
-        return out
+            return copy.copy(self)._finish_fit(
+                merging.merged(self.state_, other.state_), self._seed
+            )
+        merging.require_rows(learned, earlier, later)
+        both = with_its_rows(self)
+        for rows in later:
+            both.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        return both
 
-    @restored_on_failure
-    @timed
+    @fitting
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Remove rows from the fit, in place; returns self, which equals a fit to the other rows.
 

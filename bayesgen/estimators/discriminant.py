@@ -1,5 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal per class."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
@@ -22,13 +23,13 @@ from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import Column, are_words
 from bayesgen.schema.one_hot import indicators, levels_of
 from bayesgen.table import Name, Names, Table
-from bayesgen.typing import unchecked
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
 Covariance = Literal["per_class", "shared"]
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class Discriminant(Classifier):
     """Base class of LDA and QDA: one multivariate normal per class over all columns.
 
@@ -51,39 +52,20 @@ class Discriminant(Classifier):
     _covariance: ClassVar[Covariance]
     _likelihood_names: ClassVar[tuple[str, ...]] = (MultivariateNormal.__name__,)
 
-    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
-    def __init__(
-        self,
-        *,
-        mean: Guess = None,
-        mean_rows: Guess = 1.0,
-        scale: Guess = None,
-        covariance_rows: Guess = None,
-        prior: Prior = "conjugate",
-        levels: str = "refuse",
-        power_transform: bool = False,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        temper: Temper = None,
-        missing: str = "ignorable",
-        unseen: str = "missing",
-        unlabelled: Unlabelled = "learn",
-        random_state: object = None,
-    ) -> None:
-        self.mean = mean
-        self.mean_rows = mean_rows
-        self.scale = scale
-        self.covariance_rows = covariance_rows
-        self.prior = prior
-        self.levels = levels
-        self.power_transform = power_transform
-        self.class_prior = class_prior
-        self.inference = inference
-        self.temper = temper
-        self.missing = missing
-        self.unseen = unseen
-        self.unlabelled = unlabelled
-        self.random_state = random_state
+    mean: Guess = None
+    mean_rows: Guess = 1.0
+    scale: Guess = None
+    covariance_rows: Guess = None
+    prior: Prior = "conjugate"
+    levels: str = "refuse"
+    power_transform: bool = False
+    class_prior: ClassPriorSpec = 1.0
+    inference: str | Method = "auto"
+    temper: Temper = None
+    missing: str = "ignorable"
+    unseen: str = "missing"
+    unlabelled: Unlabelled = "learn"
+    random_state: object = None
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):

@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import explain, predict
+from bayesgen import arguments, explain, predict
 from bayesgen.classes import Spec
 from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
@@ -26,7 +27,7 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
-from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ROWS
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
@@ -75,8 +76,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     """P(y = k given all rows) of the rows of the last fit that have no label."""
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
-    _parameters: ClassVar[frozenset[str]] = frozenset()
-    """Names of the constructor's arguments."""
 
     # -- hooks for subclasses ----------------------------------------------------------------------
 
@@ -111,7 +110,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Reject unknown constructor arguments, suggesting the one that was probably meant."""
-        if args or not cls._parameters.issuperset(kwargs):
+        if args or not parameters.names_of(cls).issuperset(kwargs):
             parameters.check_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
@@ -194,7 +193,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         If any row has no label all are kept, because inference starts from them again.
         """
         # not get_params, which reads the signature of the constructor again: a sixth of a batch
-        stated = {name: getattr(self, name) for name in LEARNED & self._parameters}
+        stated = {name: getattr(self, name) for name in LEARNED & parameters.names_of(type(self))}
         wanted = {
             "temper": stated.get("temper") in ("learn", "columns"),
             "missing": stated.get("missing") == "learn",
@@ -247,7 +246,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             InvalidArgument: the number is not above 0, or above 1.
         """
-        accumulation.check_discount(discount)
+        if not (arguments.is_number(discount) and 0 < discount <= 1):
+            allowed, cure = "a number above 0, up to 1", "Pass discount=1.0."
+            raise out_of_range("discount", discount, allowed, cure)
         other = accumulation.with_its_rows(self)
         if discount < 1:
             other._training = tuple(rows.times(discount) for rows in self._training)
@@ -323,6 +324,11 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     @report_.setter
     def report_(self, report: Report) -> None:
         self._report = report
+
+    def _record_seconds(self, seconds: float) -> None:
+        """State in the report how long a call took that ran inference."""
+        if self._report is not None and not self._deferred:
+            self._report = dataclasses.replace(self._report, seconds=seconds)
 
     @property
     def inference_(self) -> str:

@@ -1,5 +1,6 @@
 """The general classifier: one likelihood per block of columns, or a user's NumPyro program."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import cast
 
@@ -19,10 +20,10 @@ from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
-from bayesgen.typing import unchecked
 from bayesgen.user_program import ProgramRows
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class GenerativeClassifier(Classifier):
     """General generative classifier: one likelihood per block of columns, or a NumPyro program.
 
@@ -79,35 +80,19 @@ class GenerativeClassifier(Classifier):
                [0.  , 0.24, 0.76]])
     """
 
-    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
-    def __init__(
-        self,
-        likelihood: Spec = "auto",
-        *,
-        story: Callable | None = None,
-        remainder: str | None = None,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        power_transform: bool = False,
-        bins: int | str | None = None,
-        temper: Temper = None,
-        missing: str = "ignorable",
-        unseen: str = "missing",
-        unlabelled: Unlabelled = "learn",
-        random_state: object = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.story = story
-        self.remainder = remainder
-        self.class_prior = class_prior
-        self.inference = inference
-        self.power_transform = power_transform
-        self.bins = bins
-        self.temper = temper
-        self.missing = missing
-        self.unseen = unseen
-        self.unlabelled = unlabelled
-        self.random_state = random_state
+    likelihood: Spec = "auto"
+    _: dataclasses.KW_ONLY
+    story: Callable | None = None
+    remainder: str | None = None
+    class_prior: ClassPriorSpec = 1.0
+    inference: str | Method = "auto"
+    power_transform: bool = False
+    bins: int | str | None = None
+    temper: Temper = None
+    missing: str = "ignorable"
+    unseen: str = "missing"
+    unlabelled: Unlabelled = "learn"
+    random_state: object = None
 
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)

@@ -1,5 +1,6 @@
 """Joint table classifier: one probability per class and combination of levels."""
 
+import dataclasses
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,11 +14,11 @@ from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
-from bayesgen.typing import unchecked
 
 BLOCK = "table"
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class JointTable(Classifier):
     """Joint table: one `JointCategorical` over all columns, which may depend on each other.
 
@@ -50,29 +51,15 @@ class JointTable(Classifier):
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (JointCategorical.__name__,)
 
-    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
-    def __init__(
-        self,
-        *,
-        probs: float | Num[np.ndarray, "..."] | Literal["uniform"] | None = None,
-        rows: float | int | Num[np.ndarray, "..."] = 8.0,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        temper: Temper = None,
-        missing: str = "ignorable",
-        unseen: str = "missing",
-        unlabelled: Unlabelled = "learn",
-        random_state: object = None,
-    ) -> None:
-        self.probs = probs
-        self.rows = rows
-        self.class_prior = class_prior
-        self.inference = inference
-        self.temper = temper
-        self.missing = missing
-        self.unseen = unseen
-        self.unlabelled = unlabelled
-        self.random_state = random_state
+    probs: float | Num[np.ndarray, "..."] | Literal["uniform"] | None = None
+    rows: float | int | Num[np.ndarray, "..."] = 8.0
+    class_prior: ClassPriorSpec = 1.0
+    inference: str | Method = "auto"
+    temper: Temper = None
+    missing: str = "ignorable"
+    unseen: str = "missing"
+    unlabelled: Unlabelled = "learn"
+    random_state: object = None
 
     def _blocks(self, table: Table) -> Blocks:
         return {BLOCK: (JointCategorical(probs=self.probs, rows=self.rows), table.names)}

@@ -8,7 +8,7 @@ from bayesgen.errors import Cure, InformativePattern, warn
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
-from bayesgen.inference.leave_one_out import LabelledRows
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.scores import log_class_probabilities
 from bayesgen.typing import Joint, Labels, Weights
 
@@ -26,16 +26,19 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
         prior: of the classes.
         rows: some that were fitted, of which some are predicted, each given all others.
     """
-    columns = state.split_columns(state.pattern_blocks())
-    reader = columns.problem(prior).reader
-    if not reader.full:
+    pattern = state.pattern_blocks()
+    if not pattern:
+        return
+    columns = state.split_columns(pattern)
+    problem = columns.problem(prior)
+    if not problem.reader.full:
         return
     judged = judged_rows([rows], state.classes)
     encoded = columns.schema.encode(rows.table.take(judged.rows))
     y, weight = rows.codes_among(state.classes)[judged.rows], rows.weight[judged.rows]
     labelled = LabelledRows(encoded, y, weight, one_each(weight))
-    scores = columns.leave_one_out(prior, labelled, reader)
-    names = [columns.schema.blocks[block][0].reads for block in reader.full]
+    scores = leave_one_out(problem, labelled)
+    names = [columns.schema.blocks[block][0].reads for block in problem.reader.full]
     log_classes, parts = scores.log_classes, scores.parts.swapaxes(0, 1)
     before = mean_log(log_classes, np.zeros_like(log_classes), y, judged.weight)
     after = mean_log(log_classes, scores.parts.sum(axis=1), y, judged.weight)

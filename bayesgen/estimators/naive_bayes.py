@@ -7,7 +7,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
-from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
@@ -16,11 +16,12 @@ from bayesgen.inference import Method, Pooled
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
-from bayesgen.typing import Self, unchecked
+from bayesgen.typing import Self
 
 NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class NaiveBayes(Classifier):
     """Naive Bayes: columns are independent given the class; missing cells are marginalized.
 
@@ -61,36 +62,20 @@ class NaiveBayes(Classifier):
         {'sepal_length': 0.1, 'sepal_width': 0.0, 'petal_length': 0.7, 'petal_width': 0.6}
     """
 
-    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
-    def __init__(
-        self,
-        likelihood: Spec = "auto",
-        *,
-        remainder: str | None = None,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        power_transform: bool = False,
-        bins: int | str | None = None,
-        temper: Temper = None,
-        missing: str = "ignorable",
-        unseen: str = "missing",
-        unlabelled: Unlabelled = "learn",
-        random_state: object = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.remainder = remainder
-        self.class_prior = class_prior
-        self.inference = inference
-        self.power_transform = power_transform
-        self.bins = bins
-        self.temper = temper
-        self.missing = missing
-        self.unseen = unseen
-        self.unlabelled = unlabelled
-        self.random_state = random_state
+    likelihood: Spec = "auto"
+    _: dataclasses.KW_ONLY
+    remainder: str | None = None
+    class_prior: ClassPriorSpec = 1.0
+    inference: str | Method = "auto"
+    power_transform: bool = False
+    bins: int | str | None = None
+    temper: Temper = None
+    missing: str = "ignorable"
+    unseen: str = "missing"
+    unlabelled: Unlabelled = "learn"
+    random_state: object = None
 
-    @restored_on_failure
-    @timed
+    @fitting
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; warn if class frequencies predict better; returns self.

@@ -4,6 +4,7 @@ A likelihood may be shared by several classifiers. Setting one of its arguments 
 the likelihood instead of modifying it, so the other classifiers are unaffected.
 """
 
+import functools
 import inspect
 import re
 import textwrap
@@ -49,6 +50,12 @@ def documented(cls: type, ancestor: type) -> str | None:
         return "\n".join(entry(line[1], name) for name in line[2].split(", "))
 
     return cls.__doc__ and OPEN.sub(filled, cls.__doc__)
+
+
+@functools.cache
+def names_of(cls: type) -> frozenset[str]:
+    """Return the names of the constructor's arguments."""
+    return frozenset(inspect.signature(cls).parameters)
 
 
 def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> None:

@@ -35,9 +35,9 @@ from bayesgen.estimators import description, parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
-from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
@@ -51,8 +51,7 @@ from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import with_its_rows
-from bayesgen.estimators.updates.merged_state import united_classes
-from bayesgen.estimators.updates.merging import require_same_model
+from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import (
     BAYES,
     Mixture,
@@ -232,8 +231,7 @@ class StackedClassifier(Classifier):
 
     # -- fitting -----------------------------------------------------------------------------------
 
-    @restored_on_failure
-    @timed
+    @fitting
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, then weight and temper them; returns self.
@@ -250,8 +248,7 @@ class StackedClassifier(Classifier):
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_stack(rows, rows.classes)
 
-    @restored_on_failure
-    @timed
+    @fitting
     def partial_fit(
         self,
         X: object,
@@ -278,7 +275,7 @@ class StackedClassifier(Classifier):
         check_declared(rows.classes, declared)
         return self._fit_stack(rows_together((*earlier, rows)), declared)
 
-    @timed
+    @fitting
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
 
@@ -294,8 +291,7 @@ class StackedClassifier(Classifier):
         rows = rows_together((earlier, later))
         return with_its_rows(self)._fit_stack(rows, united_classes(self.classes_, other.classes_))
 
-    @restored_on_failure
-    @timed
+    @fitting
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Remove rows, in place; returns self, fitted anew to the other rows.
 

@@ -1,13 +1,13 @@
 """Plots in scikit-learn's style: a display holds the data, and its method `plot` draws them."""
 
+from bayesgen.plots.columns import FeatureDisplay as FeatureDisplay
+from bayesgen.plots.columns import PriorDisplay as PriorDisplay
 from bayesgen.plots.comparison import ConfusionDisplay as ConfusionDisplay
 from bayesgen.plots.comparison import LearningCurveDisplay as LearningCurveDisplay
 from bayesgen.plots.comparison import RocDisplay as RocDisplay
 from bayesgen.plots.evidence import EvidenceDisplay as EvidenceDisplay
-from bayesgen.plots.features import FeatureDisplay as FeatureDisplay
 from bayesgen.plots.intervals import IntervalDisplay as IntervalDisplay
 from bayesgen.plots.prevalence import PrevalenceDisplay as PrevalenceDisplay
-from bayesgen.plots.prior import PriorDisplay as PriorDisplay
 from bayesgen.plots.ranks import RankDisplay as RankDisplay
 from bayesgen.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
 from bayesgen.plots.two_columns import DensityDisplay as DensityDisplay

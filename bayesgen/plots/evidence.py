@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.display import Display
-from bayesgen.plots.fitted import Generative
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import FAINT, INK, Axes, color, pyplot
 from bayesgen.table import Table, read_table
 
@@ -60,7 +60,7 @@ class EvidenceDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        clf: Generative,
+        clf: FittedClassifier,
         row: object,
         target: Hashable = None,
         against: Hashable = None,
@@ -136,7 +136,7 @@ class EvidenceDisplay(Display):
         self.ax_.set_title(title, fontsize="medium", loc="left")
 
 
-def _pair(clf: Generative, row: object, target: Hashable, against: Hashable) -> tuple:
+def _pair(clf: FittedClassifier, row: object, target: Hashable, against: Hashable) -> tuple:
     """Return both classes: of two the second and the first, of more the most probable ones."""
     order = clf.classes_.tolist()[::-1]
     if len(order) > 2:

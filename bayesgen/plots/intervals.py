@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.fitted import Generative
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import FAINT, INK, Axes, color, marker, pyplot
 
 MOST_ROWS = 80
@@ -48,7 +48,7 @@ class IntervalDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        clf: Generative,
+        clf: FittedClassifier,
         X: object,
         y: ArrayLike | None = None,
         *,

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors.data import unknown_columns
-from bayesgen.plots.fitted import Generative
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.table import Name, Table, TableColumn, build_frame
 from bayesgen.typing import Joint
 
@@ -41,7 +41,9 @@ def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:
     return build_frame(columns, table.container, declared=declared)
 
 
-def log_class_density(clf: Generative, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
+def log_class_density(
+    clf: FittedClassifier, table: Table, values: Mapping[Name, np.ndarray]
+) -> Joint:
     """Return log p(the set columns given y = k, data), shape (row, class), the rest summed out."""
     # the score of a row without observed cells is log P(y = k given data)
     log_prior = clf.predict_joint_log_proba(probe(table, {}))

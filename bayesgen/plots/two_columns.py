@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
-from bayesgen.plots.fitted import Generative
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import FAINT, INK, Axes, color, line, marker, pyplot
 from bayesgen.table import Name, Table, read_table
 
@@ -74,7 +74,7 @@ class DensityDisplay(_Plane):
     @classmethod
     def from_estimator(
         cls,
-        clf: Generative,
+        clf: FittedClassifier,
         X: object,
         y: ArrayLike,
         *,
@@ -148,7 +148,7 @@ class RegionDisplay(_Plane):
     @classmethod
     def from_estimator(
         cls,
-        clf: Generative,
+        clf: FittedClassifier,
         X: object,
         y: ArrayLike,
         *,
@@ -210,7 +210,7 @@ class RegionDisplay(_Plane):
 
 
 def _plane(
-    clf: Generative, table: Table, y: ArrayLike, features: tuple, points: int
+    clf: FittedClassifier, table: Table, y: ArrayLike, features: tuple, points: int
 ) -> tuple[dict[Name, np.ndarray], tuple]:
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]

@@ -5,12 +5,12 @@ import os
 
 from bayesgen import page
 from bayesgen.decide import Loss
+from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import pyplot
 from bayesgen.report.calibration import calibration
 from bayesgen.report.columns import data
 from bayesgen.report.costs import costs
 from bayesgen.report.drivers import drivers
-from bayesgen.report.fitted import FittedClassifier
 from bayesgen.report.method import method
 from bayesgen.report.parameters import parameters
 from bayesgen.report.reproduce import reproduction

@@ -7,10 +7,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.compare.cross_validation import take
 from bayesgen.errors import BayesgenError, CountsAsMissing, deduplicate_warnings
 from bayesgen.likelihoods.protocols import Vocabulary
 from bayesgen.page import Bar, Cell, Grid
-from bayesgen.report.subject import Subject, Values, take
+from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, odds
 from bayesgen.table import TableColumn
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from bayesgen.likelihoods.description import Description, source
 from bayesgen.page import Bar, Cell, Grid
-from bayesgen.report.fitted import Model, Stack, named, story_of
-from bayesgen.report.subject import Subject, Values
+from bayesgen.plots.fitted import Model, Stack
+from bayesgen.report.subject import Subject, Values, named, story_of
 from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "

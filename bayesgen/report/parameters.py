@@ -11,7 +11,7 @@ from bayesgen.inference.chain_diagnostics import agreement
 from bayesgen.inference.draws import as_draws
 from bayesgen.likelihoods.description import Marginals, marginals
 from bayesgen.page import Cell, Grid
-from bayesgen.report.fitted import Model
+from bayesgen.plots.fitted import Model
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number
 

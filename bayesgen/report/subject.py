@@ -1,10 +1,9 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen import decide
@@ -12,7 +11,7 @@ from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidData
 from bayesgen.errors.wording import listed
-from bayesgen.report.fitted import FittedClassifier, Model, Stack, named
+from bayesgen.plots.fitted import FittedClassifier, Model, Stack
 from bayesgen.table import Table, TableColumn, read_table, read_target
 from bayesgen.typing import Joint, Labels
 
@@ -23,6 +22,16 @@ REJECT = 0.2
 """Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
+NAMES = {
+    "NaiveBayes": "naive Bayes",
+    "LDA": "linear discriminant analysis",
+    "QDA": "quadratic discriminant analysis",
+    "JointTable": "joint table of all levels",
+    "BagOfWords": "bag of words",
+    "StackedClassifier": "stack of model structures",
+    "GenerativeClassifier": "generative classifier",
+}
+"""Classifiers in words."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,10 +89,16 @@ class Subject:
         return self.proba.argmax(axis=1) == self.codes
 
 
-def take(X: Any, rows: Labels) -> Any:
-    """Return some rows of a dataframe or an array, in the container they came in."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
+def story_of(clf: FittedClassifier) -> Callable | None:
+    """Return the program of the user that a classifier was made with, if any."""
+    return clf.get_params(deep=False).get("story")
+
+
+def named(clf: FittedClassifier) -> str:
+    """Return the name of a classifier in words."""
+    if story_of(clf):
+        return "program of the user"
+    return NAMES.get(type(clf).__name__, type(clf).__name__)
 
 
 def _require_classes(clf: FittedClassifier, y: object) -> None:

@@ -239,7 +239,7 @@ def test_interval_of_a_point_names_a_cure_that_runs(method):
 def test_the_report_is_a_line_with_the_time_of_the_whole_call(monkeypatch, name, method):
     kind, X = ESTIMATORS[name]
     clock = types.SimpleNamespace(perf_counter=iter([100.0, 113.26]).__next__)
-    monkeypatch.setattr("bayesgen.estimators.restored_on_failure.time", clock)
+    monkeypatch.setattr("bayesgen.estimators.fitting.time", clock)
     report = getattr(kind(), method)(X, Y).report_
     assert report.seconds == pytest.approx(13.26)
     assert repr(report).startswith("Report(exact, 13 s: Closed form") and "\n" not in repr(report)

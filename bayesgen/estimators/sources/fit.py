@@ -21,7 +21,7 @@ from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.accumulation import with_its_rows
-from bayesgen.estimators.updates.merged_state import merged
+from bayesgen.estimators.updates.merging import merged
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.sources import Cluster, Part, Source, source_of
 from bayesgen.table import from_dicts, is_frame

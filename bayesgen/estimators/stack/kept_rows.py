@@ -7,7 +7,7 @@ import numpy as np
 
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
-from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.table import row_keys, tables_together
 
 ROUNDING = 1e-9

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from bayesgen.errors.data import zero_weights
 from bayesgen.estimators import validation
 from bayesgen.estimators.sources.fit import LabelledSource
-from bayesgen.estimators.updates.merged_state import united_classes
+from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.progress_bar import Progress
 from bayesgen.sources import Part, joined
 

@@ -7,9 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bayesgen import arguments
 from bayesgen.errors import UnsupportedOperation
-from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import ALL_ROWS
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import TrainingState, learn, with_power_transforms
@@ -92,14 +90,3 @@ def with_its_rows(clf: E) -> E:
     other = object.__new__(type(clf))
     vars(other).update(vars(clf))
     return other
-
-
-def check_discount(discount: object) -> None:
-    """Validate the factor of the weights of earlier rows.
-
-    Raises:
-        InvalidArgument: the number is not above 0, or above 1.
-    """
-    if not (arguments.is_number(discount) and 0 < discount <= 1):
-        allowed, cure = "a number above 0, up to 1", "Pass discount=1.0."
-        raise out_of_range("discount", discount, allowed, cure)
