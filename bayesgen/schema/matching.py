@@ -8,7 +8,7 @@ import numpy as np
 from bayesgen.errors import CountsAsMissing, Cure, InvalidData, warn
 from bayesgen.errors.data import TABLE
 from bayesgen.table import SPARSE, Name, Names, Table, TableColumn
-from bayesgen.table.arrays import unread_column
+from bayesgen.table.columns import missing_column
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class MatchedTable:
     def column(self, name: Name) -> TableColumn:
         """Return one column, under its fitted name."""
         if name not in self.position:
-            return unread_column(name, self.table.n_rows)
+            return missing_column(name, self.table.n_rows)
         column = self.table.columns[self.position[name]]
         return column if column.name == name else replace(column, name=name)
 

@@ -8,6 +8,5 @@ from bayesgen.sources.cluster import Cluster as Cluster
 from bayesgen.sources.engines import source_of as source_of
 from bayesgen.sources.part import PART_ROWS as PART_ROWS
 from bayesgen.sources.part import Part as Part
-from bayesgen.sources.part import joined as joined
 from bayesgen.sources.source import Kinds as Kinds
 from bayesgen.sources.source import Source as Source

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -79,19 +79,3 @@ class Part:
         except BayesgenError as error:
             error.at(part=self.name, rows=range(self.start, self.start + len(self)))
             raise
-
-
-def joined(frames: Sequence[Any]) -> object:
-    """Return the rows of frames of one kind, one below the other; types widen where they differ."""
-    tables = [nw.from_native(frame, eager_only=True) for frame in frames]
-    if len(frames) == 1:
-        return frames[0]
-    if tables[0].implementation is nw.Implementation.PYARROW:
-        import pyarrow as pa
-
-        return pa.concat_tables(frames, promote_options="permissive")
-    if tables[0].implementation is nw.Implementation.POLARS:
-        import polars as pl
-
-        return pl.concat(frames, how="diagonal_relaxed")
-    return nw.concat(tables, how="diagonal").to_native()

@@ -22,6 +22,7 @@ from bayesgen.table.columns import (
     checked_columns,
     is_number,
     matrix_table,
+    missing_column,
 )
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
@@ -60,15 +61,10 @@ def read_array(values: np.ndarray, unread: Collection[Name]) -> Table:
         return matrix_table(matrix, names, "numpy")
     values = np.asarray(values)
     columns = checked_columns(
-        unread_column(name, len(values)) if name in unread else array_column(name, values[:, i])
+        missing_column(name, len(values)) if name in unread else array_column(name, values[:, i])
         for i, name in enumerate(names)
     )
     return Table(columns, len(values), "numpy")
-
-
-def unread_column(name: Name, n_rows: int) -> TableColumn:
-    """Return a column that no block reads: all its cells are missing."""
-    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
 
 
 def array_column(name: Name, values: np.ndarray) -> TableColumn:

@@ -3,7 +3,7 @@
 import abc
 import functools
 import re
-from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, overload
 
@@ -88,6 +88,11 @@ class TableColumn:
         missing = int((found < 0).sum())
         levels = tuple(self.levels[int(code)] for code in found[missing:])
         return replace(self, values=codes - missing, levels=levels)
+
+
+def missing_column(name: Name, n_rows: int) -> TableColumn:
+    """Return a column that is not read, or absent: all its cells are missing."""
+    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,44 +201,39 @@ def tables_together(tables: Sequence[Table]) -> Table:
     matrices = [table.matrix for table in tables if table.matrix is not None]
     if aligned and len(matrices) == len(tables):
         return matrix_table(np.concatenate(matrices), tables[0].names, tables[0].container)
-    parts = [{column.name: column for column in table.columns} for table in tables]
+    columns = [{column.name: column for column in table.columns} for table in tables]
     sizes = [table.n_rows for table in tables]
-    columns = tuple(
-        _below([part.get(name) for part in parts], sizes, name) for name in tables[0].names
+    pairs = list(zip(columns, sizes, strict=True))
+    together = tuple(
+        _below([by_name.get(name, missing_column(name, n)) for by_name, n in pairs])
+        for name in tables[0].names
     )
-    return Table(columns, sum(sizes), tables[0].container)
+    return Table(together, sum(sizes), tables[0].container)
 
 
-def _below(parts: Sequence[TableColumn | None], sizes: Sequence[int], name: Name) -> TableColumn:
-    """Return one column of the cells of several tables; sizes: their numbers of rows."""
-    present = [part for part in parts if part is not None]
-    observed = [part for part in present if not part.is_missing]
-    kind = (observed or present)[0].kind
-    if kind == "number":
-        values = np.full(sum(sizes), np.nan)
-        for rows, part in _places(parts, sizes):
-            if part.kind == kind:
-                values[rows] = part.values
-            elif not part.is_missing:
-                numbers = np.unique(observed[0].values[~observed[0].missing]).tolist()
-                raise levels_changed(name, numbers, part.levels)
-        counts = all(part.counts for part in present) and bool((np.diff(values) > 0).all())
-        return TableColumn(name, kind, values, counts=counts)
-    parts = [None if part is None else _as_levels(part) for part in parts]
+def _below(parts: Sequence[TableColumn]) -> TableColumn:
+    """Return one column of the cells of several tables."""
+    name, observed = parts[0].name, [part for part in parts if not part.is_missing]
+    if (observed or parts)[0].kind == "number":
+        if words := [part.levels for part in observed if part.kind == "level"]:
+            numbers = np.unique(observed[0].values[~observed[0].missing]).tolist()
+            raise levels_changed(name, numbers, words[0])
+        cells = [np.where(part.missing, np.nan, part.values) for part in parts]
+        values = np.concatenate(cells)
+        counts = all(part.counts for part in parts) and bool((np.diff(values) > 0).all())
+        return TableColumn(name, "number", values, counts=counts)
     levels: dict = {}
-    for part in filter(None, parts):
+    parts = [_as_levels(part) for part in parts]
+    for part in parts:
         if levels and part.levels and _types(levels).isdisjoint(_types(part.levels)):
             raise levels_changed(name, levels, part.levels)
         levels |= dict.fromkeys(part.levels)
-    declared = any(part.declared for part in present)
+    declared = any(part.declared for part in parts)
     if not declared:  # in the order in which one table has them
         levels = dict.fromkeys(sorted(levels, key=lambda level: (isinstance(level, str), level)))
     place = {level: i for i, level in enumerate(levels)}
-    values = np.full(sum(sizes), -1, dtype=np.int64)
-    for rows, part in _places(parts, sizes):
-        positions = [*(place[level] for level in part.levels), -1]
-        values[rows] = np.array(positions, dtype=np.int64)[part.values]
-    return TableColumn(name, kind, values, tuple(place), declared)
+    codes = [np.array([*map(place.get, part.levels), -1])[part.values] for part in parts]
+    return TableColumn(name, "level", np.concatenate(codes), tuple(place), declared)
 
 
 def _as_levels(column: TableColumn) -> TableColumn:
@@ -249,17 +249,6 @@ def _as_levels(column: TableColumn) -> TableColumn:
 def _types(levels: Iterable) -> set[bool]:
     """Return whether levels are text: both, if some are."""
     return {isinstance(level, str) for level in levels}
-
-
-def _places(
-    parts: Sequence[TableColumn | None], sizes: Sequence[int]
-) -> Iterator[tuple[slice, TableColumn]]:
-    """Yield the rows of each part among those of all, and the part; none that is absent."""
-    end = 0
-    for part, size in zip(parts, sizes, strict=True):
-        end += size
-        if part is not None:
-            yield slice(end - size, end), part
 
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)

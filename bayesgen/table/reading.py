@@ -27,9 +27,8 @@ from bayesgen.table.arrays import (
     as_array,
     boolean_column,
     read_array,
-    unread_column,
 )
-from bayesgen.table.columns import Name, Table, TableColumn, checked_columns
+from bayesgen.table.columns import Name, Table, TableColumn, checked_columns, missing_column
 
 RUNS = ("toPandas", "collect", "compute", "df")
 """What runs a query: of Spark, of polars, of Dask, of DuckDB."""
@@ -230,7 +229,7 @@ def _read_frame(
     names = _names(frame.columns)
     unread = _unread(names, only, skip)
     found = [
-        unread_column(name, len(frame)) if name in unread else _frame_column(name, series)
+        missing_column(name, len(frame)) if name in unread else _frame_column(name, series)
         for name, series in zip(names, frame.iter_columns(), strict=True)
     ]
     container = _container(frame.implementation)

@@ -1,11 +1,10 @@
 """Writing of dataframes: from columns of values, with cells filled in, or joined by rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from narwhals.typing import IntoDataFrame
 
 from bayesgen.table.columns import Name, Names, Table
 from bayesgen.table.reading import from_dicts
@@ -206,15 +205,23 @@ values."""
 # -- rows below each other -------------------------------------------------------------------------
 
 
-def concatenated(frames: Sequence[object]) -> object:
-    """Return the rows of frames of one kind, or of arrays, in their order."""
-    arrays = [frame for frame in frames if isinstance(frame, np.ndarray)]
-    if arrays:
-        return np.concatenate(arrays)
+def concatenated(frames: Sequence[Any]) -> object:
+    """Return the rows of frames of one kind, or of arrays, in their order.
+
+    Columns that some frames lack are missing there, and types widen where they differ.
+    """
     if len(frames) == 1:
         return frames[0]
-    whole = nw.concat(
-        [nw.from_native(cast(IntoDataFrame, frame), eager_only=True) for frame in frames]
-    )
-    native = whole.to_native()
-    return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
+    if isinstance(frames[0], np.ndarray):
+        return np.concatenate(frames)
+    tables = [nw.from_native(frame, eager_only=True) for frame in frames]
+    if tables[0].implementation is nw.Implementation.PYARROW:
+        import pyarrow as pa
+
+        return pa.concat_tables(frames, promote_options="permissive")
+    if tables[0].implementation is nw.Implementation.POLARS:
+        import polars as pl
+
+        return pl.concat(frames, how="diagonal_relaxed")
+    whole = nw.concat(tables, how="diagonal").to_native()
+    return whole.reset_index(drop=True) if hasattr(whole, "reset_index") else whole

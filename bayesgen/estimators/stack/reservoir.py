@@ -12,7 +12,8 @@ from bayesgen.estimators import validation
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.progress_bar import Progress
-from bayesgen.sources import Part, joined
+from bayesgen.sources import Part
+from bayesgen.table import concatenated
 
 RESERVOIR = 20_000
 """Rows of the sample: kernels have 1,000 centers, and 2,000 rows judge members."""
@@ -130,7 +131,7 @@ class Candidates:
             return earlier
         before, new = earlier.take(stays[stays < n_earlier]), self.take(rows)
         return Candidates(
-            joined([before.X, new.X]),
+            concatenated([before.X, new.X]),
             np.append(before.y, new.y),
             np.append(before.own, new.own),
             np.append(before.keys, new.keys),
