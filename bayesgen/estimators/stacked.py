@@ -43,7 +43,7 @@ from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.member import HeldOut, Member
+from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
@@ -63,6 +63,7 @@ from bayesgen.inference import (
     pooling,
     stacking,
 )
+from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.plots import WeightDisplay
@@ -358,7 +359,7 @@ class StackedClassifier(Classifier):
         judged = judged_rows((rows,), classes, len(rows.table.names))
         unscaled = dataclasses.replace(rows, weight=sample.own)
 
-        def judge(member: Member) -> HeldOut:
+        def judge(member: Member) -> MemberScores:
             read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
             return self._judge(member, rows, read, classes, judged)
 
@@ -398,7 +399,7 @@ class StackedClassifier(Classifier):
         judged = judged_rows((rows,), classes, _width(rows.table))
         positions, columns = rows.positions().tolist(), self._noted_columns()
 
-        def judge(member: Member) -> HeldOut:
+        def judge(member: Member) -> MemberScores:
             with deduplicate_warnings(rows=positions):
                 read = member.fit(rows, classes, columns)
                 return self._judge(member, rows, read, classes, judged)
@@ -453,7 +454,7 @@ class StackedClassifier(Classifier):
         read: TrainingRows,
         classes: np.ndarray,
         judged: JudgedRows,
-    ) -> HeldOut:
+    ) -> MemberScores:
         """Return what a member predicts of held-out rows, its missing pattern with its power.
 
         read: the rows as the member reads them.
@@ -507,7 +508,7 @@ class StackedClassifier(Classifier):
     def _finish_stack(
         self,
         members: Mapping[str, Member],
-        judgements: Mapping[str, HeldOut],
+        judgements: Mapping[str, MemberScores],
         judged: JudgedRows,
         rows: TrainingRows,
         classes: np.ndarray,
@@ -522,8 +523,7 @@ class StackedClassifier(Classifier):
         unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
         report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
         mixture = Members({name: members[name] for name in judgements}).mixture(share, report)
-        member_scores = {name: judgement.scores for name, judgement in judgements.items()}
-        scores = mixture.scores_from(member_scores, able, log_proba)
+        scores = mixture.scores_from(judgements)
         self._readout = self._chosen_readout(scores, codes, weight, len(judgements))
         posterior = Posterior(mixture, self._readout)
         self._left_out = left_out_rows(posterior, judgements, codes, weight)

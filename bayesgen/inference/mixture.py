@@ -18,6 +18,7 @@ from bayesgen.inference.class_draws import (
 )
 from bayesgen.inference.components import Components, Imputed, LogJointDraws, picked, take_rows
 from bayesgen.inference.posterior import Posterior
+from bayesgen.inference.readouts import Readout
 from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
 from bayesgen.inference.stacking import dealt, from_able, shares, stacked
 from bayesgen.inference.weighted_quantiles import evenly, taken
@@ -39,6 +40,33 @@ NEGLIGIBLE = 0.02
 """Weight of a member, both in the mean and in the pool, below which its prediction alone serves."""
 DRAWN_FLOATS = 3_000_000
 """Log densities of draws held at once: 24 MB."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MemberScores:
+    """What one member says of rows, which it may not have been fitted to.
+
+    scores: of the rows. readout: how these become its class probabilities. able: the rows whose
+    missing values it integrates over.
+    """
+
+    scores: Scores
+    readout: Readout
+    able: Bool[np.ndarray, " row"]
+
+    @functools.cached_property
+    def log_proba(self) -> Joint:
+        """Log P(y = k given x), (row, class)."""
+        return self.readout.log_proba(self.scores)
+
+    def under_even_classes(self) -> "MemberScores":
+        """Return the same under even class probabilities."""
+        joint = self.scores.joint
+        even = np.full(joint.shape, -np.log(joint.shape[1]))
+        log_classes = np.broadcast_to(self.scores.log_classes, joint.shape)
+        joint = likelihood_of(joint, log_classes) + even
+        scores = dataclasses.replace(self.scores, joint=joint, log_classes=even)
+        return dataclasses.replace(self, scores=scores)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,22 +120,22 @@ class Mixture(Components):
         the others.
         """
         rows = self.by_member(encoded)
-        scores = {name: member.scores(rows[name], n_rows) for name, member in self.members.items()}
-        return self.scores_from(scores, self.able(encoded, n_rows))
+        return self.scores_from(
+            {
+                name: MemberScores(
+                    member.scores(rows[name], n_rows),
+                    member.readout,
+                    member.components.is_marginal(rows[name], n_rows),
+                )
+                for name, member in self.members.items()
+            }
+        )
 
-    def scores_from(
-        self,
-        scores: Mapping[str, Scores],
-        able: Bool[np.ndarray, "row member"],
-        log_proba: Float[np.ndarray, "member row class"] | None = None,
-    ) -> Scores:
-        """Return the scores from those of the members, by name.
-
-        able: which members integrate over the missing values of each row. log_proba: the class
-        probabilities of the members; None: those of their readouts.
-        """
-        if log_proba is None:
-            log_proba = np.stack([m.log_proba(scores[name]) for name, m in self.members.items()])
+    def scores_from(self, members: Mapping[str, MemberScores]) -> Scores:
+        """Return the scores of rows from those of the members, by name."""
+        scores = {name: member.scores for name, member in members.items()}
+        able = np.stack([member.able for member in members.values()], axis=1)
+        log_proba = np.stack([member.log_proba for member in members.values()])
         shape = log_proba.shape[1:]
         log_classes = np.stack([np.broadcast_to(s.log_classes, shape) for s in scores.values()])
         density = np.stack([log_sum_exp(s.joint) for s in scores.values()])

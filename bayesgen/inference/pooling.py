@@ -16,6 +16,7 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -98,23 +99,23 @@ def learned_pool(
         scales: their standard deviations; 0 keeps a weight at its center.
         log_odds: of each of these priors before the rows.
     """
-    x, labels = contrasts(parts), (np.arange(len(y)), y)
+    labels = np.arange(len(y)), y
     # a row whose class is impossible without it cannot tell weights apart
     weight = np.where(np.isneginf(log_classes[labels]), 0.0, weight)
-    fits = []
-    for center, scale in zip(centers, scales, strict=True):
-        start = fits[-1].weights if fits else center
-        fits.append(_fit(x, log_classes, y, weight, center, scale, start))
-    left_out = np.stack([fit.left_out for fit in fits])
+    problem = _Regressions(contrasts(parts), log_classes, y, weight, centers, scales)
+    u, mode = newton(problem.log_posterior, np.zeros_like(centers), negligible=CONVERGED)
+    # H = L L', so that the inverse of L' is a root of the covariance
+    inverse = np.linalg.inv(np.linalg.cholesky(-mode.hessian))
+    weights, roots = problem.weights(u), scales[:, :, None] * np.swapaxes(inverse, 1, 2)
+    left_out = problem.left_out(weights, roots)
     log_proba = left_out[:, *labels]
     score = np.where(np.isfinite(log_proba), log_proba, 0.0) @ weight + log_odds
     share = np.exp(score - score.max())
     share /= share.sum()
     likely = np.flatnonzero(share > NEGLIGIBLE)
     share = share[likely] / share[likely].sum()
-    weights, roots = (np.stack([getattr(fits[i], n) for i in likely]) for n in ("weights", "roots"))
     left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[likely], axis=0)
-    return Pool(share, weights, roots), left_out
+    return Pool(share, weights[likely], roots[likely]), left_out
 
 
 COMMON_POWERS = (0.1, 0.3, 0.6, 1.0)
@@ -178,92 +179,91 @@ def pattern_priors(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Fit:
-    """Mode and curvature under one prior, and log class probabilities of left-out rows."""
+class _Regressions:
+    """Multinomial logistic regressions of the same rows, one under each of several normal priors.
 
-    weights: Float[np.ndarray, " part"]
-    roots: Float[np.ndarray, "part part"]
-    left_out: Joint
+    Coefficients u are standard normal a priori: weights are centers + scales u.
 
-
-def _fit(
-    x: Float[np.ndarray, "row class part"],
-    log_classes: Joint,
-    y: Labels,
-    weight: Weights,
-    center: Float[np.ndarray, " part"],
-    scale: Float[np.ndarray, " part"],
-    start: Float[np.ndarray, " part"],
-) -> _Fit:
-    """Return the penalized maximum likelihood, by Newton's method, and its leave-one-out."""
-    problem = _Problem(x * scale, log_classes + x @ center, y, weight)
-    # from the mode under the prior before
-    u = np.where(scale > 0, (start - center) / np.where(scale > 0, scale, 1.0), 0.0)
-    (u,), mode = newton(problem.log_posterior, u[None], negligible=CONVERGED)
-    hessian, logits = -mode.hessian[0], problem.logits(u)
-    left_out = problem.left_out(logits, np.exp(normalized(logits)), np.linalg.inv(hessian))
-    # H = L L', so that the inverse of L' is a root of the covariance
-    root = scale[:, None] * np.linalg.inv(np.linalg.cholesky(hessian)).T
-    return _Fit(center + u * scale, root, left_out)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Problem:
-    """Multinomial logistic regression with standard normal priors on its coefficients.
-
-    offset: logits at coefficients 0.
+    x: contrasts of the parts. log_classes: logits at weights of 0.
     """
 
-    design: Float[np.ndarray, "row class part"]
-    offset: Joint
+    x: Float[np.ndarray, "row class part"]
+    log_classes: Joint
     y: Labels
     weight: Weights
+    centers: Float[np.ndarray, "prior part"]
+    scales: Float[np.ndarray, "prior part"]
 
-    def logits(self, u: np.ndarray) -> Joint:
-        """Return the logits at coefficients u."""
-        return self.offset + self.design @ u
+    def weights(self, u: Points) -> Float[np.ndarray, "prior part"]:
+        """Return the weights of the parts at coefficients."""
+        return self.centers + self.scales * u
 
-    def log_posterior(self, points: Points) -> Quadratic:
-        """Return the log posterior around coefficients, (1, part), up to a constant."""
-        (u,) = points
-        log_proba = normalized(self.logits(u))
-        logs = log_proba[np.arange(len(self.y)), self.y]
-        value = np.where(np.isfinite(logs), logs, 0.0) @ self.weight - 0.5 * u @ u
-        proba = np.exp(log_proba)
-        residual = self._residual(proba) * self.weight[:, None]
-        gradient = -u - np.tensordot(residual, self.design, axes=2)
-        return Quadratic(value[None], gradient[None], -self.hessian(proba)[None])
+    def log_posterior(self, u: Points) -> Quadratic:
+        """Return the log posteriors around coefficients, up to constants.
 
-    def hessian(self, proba: Joint) -> Float[np.ndarray, "part part"]:
-        """Return minus that of `log_posterior`: I + sum over rows of B' (diag(p) - p p') B."""
-        n_classes, size = self.design.shape[1:]
-        out = np.eye(size)
-        # small products: two threads that wait for each other cost more than they gain
-        for rows in row_chunks(len(proba), max(64, SMALL_PRODUCT // (n_classes * size**2 + 1))):
-            design, p = self.design[rows], proba[rows, :, None]
-            centred = design - (p * design).sum(axis=1, keepdims=True)
-            spread = centred * (p * self.weight[rows, None, None])
+        The Hessian in weights is minus the sum over rows of X' (diag(p) - p p') X.
+        """
+        n_priors, size = u.shape
+        value, slope = -0.5 * (u**2).sum(axis=1), np.zeros((n_priors, size))
+        curvature, weights = np.zeros((n_priors, size, size)), self.weights(u)
+        for rows in self._chunks():
+            x, weight, y = self.x[rows], self.weight[rows], self.y[rows]
+            log_proba, residual = self._log_proba(rows, weights)
+            logs = log_proba[:, np.arange(len(y)), y]
+            value += np.where(np.isfinite(logs), logs, 0.0) @ weight
+            p = np.exp(log_proba)[..., None]
+            root = x - (p * x).sum(axis=2, keepdims=True)
+            root *= np.sqrt(p * weight[:, None, None])
             # by name, not -1: there may be no part, of a table without an informative column
-            each = len(p) * n_classes, size
-            out += centred.reshape(each).T @ spread.reshape(each)
-        return out
+            flat = len(y) * p.shape[2]
+            root = root.reshape(n_priors, flat, size)
+            curvature += np.swapaxes(root, 1, 2) @ root
+            slope += (residual * weight[:, None]).reshape(n_priors, flat) @ x.reshape(flat, size)
+        curvature = np.eye(size) + self.scales[:, :, None] * curvature * self.scales[:, None]
+        return Quadratic(value, -u - self.scales * slope, -curvature)
 
-    def left_out(self, logits: Joint, proba: Joint, inverse: np.ndarray) -> Joint:
-        """Return log class probabilities of each row after one Newton step without it."""
-        n_classes, size = self.design.shape[1:]
-        away = np.minimum(self.weight, 1.0)[:, None, None]
-        out, identity = np.empty_like(logits), np.eye(n_classes)
-        residual = self._residual(proba)[..., None]
-        for rows in row_chunks(len(proba), max(1, CHUNK_FLOATS // (n_classes * (size + 1)))):
-            design, p = self.design[rows], proba[rows]
-            spread = away[rows] * (design @ inverse @ np.swapaxes(design, 1, 2))
-            curvature = p[:, :, None] * (identity - p[:, None, :])
-            pull = np.linalg.solve(identity - curvature @ spread, residual[rows])
-            out[rows] = logits[rows] + (spread @ pull)[..., 0]
+    def left_out(
+        self,
+        weights: Float[np.ndarray, "prior part"],
+        roots: Float[np.ndarray, "prior part part"],
+    ) -> Float[np.ndarray, "prior row class"]:
+        """Return log class probabilities of each row after one Newton step without it.
+
+        roots: R with R R' the covariance of the weights.
+        """
+        n_rows, n_classes, size = self.x.shape
+        n_priors, identity = len(weights), np.eye(n_classes)
+        out = np.empty((n_priors, n_rows, n_classes))
+        for rows in self._chunks():
+            log_proba, residual = self._log_proba(rows, weights)
+            p, x = np.exp(log_proba), self.x[rows]
+            shape = n_priors, len(x), n_classes, size
+            root = (x.reshape(len(x) * n_classes, size) @ roots).reshape(shape)
+            away = np.minimum(self.weight[rows], 1.0)[:, None, None]
+            spread = away * (root @ np.swapaxes(root, 2, 3))
+            curvature = p[..., None] * (identity - p[..., None, :])
+            pull = np.linalg.solve(identity - curvature @ spread, residual[..., None])
+            out[:, rows] = log_proba + (spread @ pull)[..., 0]
         return normalized(out)
 
-    def _residual(self, proba: Joint) -> Joint:
-        return proba - (self.y[:, None] == np.arange(proba.shape[1]))
+    def _chunks(self) -> Iterator[slice]:
+        """Return chunks of rows whose products are small.
+
+        Two threads that wait for each other cost more than they gain.
+        """
+        _, n_classes, size = self.x.shape
+        return row_chunks(len(self.x), max(8, SMALL_PRODUCT // (n_classes * size**2 + 1)))
+
+    def _log_proba(
+        self, rows: slice, weights: Float[np.ndarray, "prior part"]
+    ) -> tuple[Float[np.ndarray, "prior row class"], Float[np.ndarray, "prior row class"]]:
+        """Return log class probabilities of rows, and these minus the labels."""
+        x = self.x[rows]
+        flat = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+        logits = (weights @ flat.T).reshape(len(weights), *x.shape[:2])
+        log_proba = normalized(self.log_classes[rows] + logits)
+        label = self.y[rows, None] == np.arange(x.shape[1])
+        return log_proba, np.exp(log_proba) - label
 
 
 def weighted_contrasts(

@@ -7,12 +7,16 @@ likelihood of Miller and Dunson 2019, Journal of the American Statistical Associ
 1113-1125, by class).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.arguments import is_number
 from bayesgen.errors.arguments import out_of_range
+from bayesgen.inference.class_draws import CACHED_FLOATS
 from bayesgen.inference.scores import LogClasses, normalized
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
@@ -48,12 +52,13 @@ def learned_powers(
 
     log_joint: of each row given the others; log_classes: log P(y = k) within it.
     """
-    rows = np.arange(len(y))
 
     def scores_of(powers: Powers) -> Powers:
-        log_proba = [power_log_proba(log_classes, log_joint, power)[rows, y] for power in powers]
+        logs = np.empty((len(powers), len(y)))
+        for rows, log_proba in power_log_proba(log_classes, log_joint, powers):
+            logs[:, rows] = log_proba[:, np.arange(log_proba.shape[1]), y[rows]]
         # a row whose class is impossible without it is so under every power
-        return np.array([np.where(np.isneginf(logs), 0.0, logs) @ weight for logs in log_proba])
+        return np.where(np.isneginf(logs), 0.0, logs) @ weight
 
     powers, scores = POWERS, scores_of(POWERS)
     while True:
@@ -82,13 +87,19 @@ def stated_powers(power: object) -> tuple[Powers, Powers]:
     return np.array([float(power)]), np.ones(1)
 
 
-def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:
-    """Return log P(y = k given x), proportional to P(k) p(x given k)^power.
+def power_log_proba(
+    log_classes: LogClasses, log_joint: Joint, powers: Powers
+) -> Iterator[tuple[slice, Float[np.ndarray, "power row class"]]]:
+    """Yield log P(y = k given x), proportional to P(k) p(x given k)^power, by chunks of rows.
 
     A row impossible under every class has the class prior.
     """
-    possible = np.isfinite(log_joint)
-    ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
-    out = np.where(possible, log_classes + power * ratio, -np.inf)
-    out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
-    return normalized(out)
+    log_classes, powers = np.broadcast_to(log_classes, log_joint.shape), powers[:, None, None]
+    size = CACHED_FLOATS // max(1, powers.size * log_joint.shape[1])
+    for rows in row_chunks(len(log_joint), max(1, size)):
+        joint, prior = log_joint[rows], log_classes[rows]
+        possible = np.isfinite(joint)
+        ratio = np.where(possible, joint, 0.0) - np.where(possible, prior, 0.0)
+        out = np.where(possible, prior + powers * ratio, -np.inf)
+        out = np.where(possible.any(axis=1, keepdims=True), out, prior)
+        yield rows, normalized(out)

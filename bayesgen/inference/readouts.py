@@ -123,12 +123,11 @@ class Tempered(Calibrated):
 
     def log_proba(self, scores: Scores) -> Joint:
         """Return the log of the mean over powers of tempered class probabilities."""
-        with np.errstate(divide="ignore"):
-            parts = [
-                np.log(weight) + power_log_proba(scores.log_classes, scores.joint, power)
-                for power, weight in zip(self.powers, self.weights, strict=True)
-            ]
-        return log_sum_exp(np.stack(parts), axis=0)
+        out, log_weights = np.empty_like(scores.joint), np.log(self.weights)[:, None, None]
+        chunks = power_log_proba(scores.log_classes, scores.joint, self.powers)
+        for rows, log_proba in chunks:
+            out[rows] = log_sum_exp(log_weights + log_proba, axis=0)
+        return out
 
     def class_draws(
         self,

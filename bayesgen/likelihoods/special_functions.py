@@ -30,8 +30,11 @@ def log_sum_exp(logs: Float[np.ndarray, "..."], axis: int = -1) -> Float[np.ndar
     each = np.moveaxis(logs, axis, 0)
     top = functools.reduce(np.maximum, each)
     near = np.where(np.isfinite(top), top, 0.0)
+    total = np.zeros_like(near)
     with np.errstate(divide="ignore", over="ignore"):
-        return near + np.log(functools.reduce(np.add, (np.exp(part - near) for part in each)))
+        for part in each:
+            total += np.exp(part - near)
+        return near + np.log(total)
 
 
 def log_gamma(a: Traceable) -> Traceable:

@@ -372,6 +372,16 @@ def test_left_out_rows_of_a_stack_of_one_are_those_of_its_member():
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+def test_left_out_rows_of_a_tempered_member_that_folds_judge_have_its_power_once():
+    """Under even classes they are the predictions by whose log loss it was judged."""
+    X, y = table(90)
+    member = bg.NaiveBayes(class_prior="uniform", inference="map", temper=0.5)
+    stack = bg.StackedClassifier([member], temper=None, pool=None, random_state=0).fit(X, y)
+    left_out = left_out_rows(stack)
+    loss = -left_out.log_proba[np.arange(90), left_out.codes].mean()
+    assert loss == pytest.approx(stack.report_.details["leave-one-out log loss"], abs=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LabelShiftRejected")  # rows without noise
 def test_counts_of_certain_rows_are_a_dirichlet_distribution():
     """Where no labeled row is assigned wrongly, the error of the classifier is nearly known."""

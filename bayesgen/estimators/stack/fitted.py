@@ -10,11 +10,12 @@ from bayesgen import diagnose, explain
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.stack.member import HeldOut, Member
+from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.inference import Mixture, Posterior, Report
 from bayesgen.inference.leave_one_out import LabelledRows
-from bayesgen.inference.scores import Scores, likelihood_of, normalized
+from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.scores import normalized
 from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column
@@ -221,17 +222,19 @@ class FittedStack(Fitted):
         Weights and powers stay.
         """
         mixture = cast(Mixture, self.posterior.components)
-        scores = {}
+        left_out = {}
         for name, rows in mixture.by_member(encoded).items():
-            member = self.members.by_name[name]
-            fitted = Fitted(member.state, mixture.members[name], member.classifier.class_prior)
-            scores[name] = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
-        stacked = mixture.scores_from(scores, mixture.able(encoded, len(y)))
+            member, posterior = self.members.by_name[name], mixture.members[name]
+            fitted = Fitted(member.state, posterior, member.classifier.class_prior)
+            scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
+            able = posterior.components.is_marginal(rows, len(y))
+            left_out[name] = MemberScores(scores, posterior.readout, able)
+        stacked = mixture.scores_from(left_out)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 
 
 def left_out_rows(
-    posterior: Posterior, judgements: Mapping[str, HeldOut], codes: Labels, weight: Weights
+    posterior: Posterior, judgements: Mapping[str, MemberScores], codes: Labels, weight: Weights
 ) -> LeftOutRows:
     """Return predictions of the rows that judge members, each from the others.
 
@@ -245,15 +248,6 @@ def left_out_rows(
         weight: of the rows.
     """
     mixture = cast(Mixture, posterior.components)
-    scores = {name: _even(judgement.scores) for name, judgement in judgements.items()}
-    able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
-    stacked = mixture.scores_from(scores, able)
-    return LeftOutRows(normalized(posterior.log_proba(stacked)), codes, weight)
-
-
-def _even(scores: Scores) -> Scores:
-    """Return scores under even class probabilities."""
-    shape = scores.joint.shape
-    even = np.full(shape, -np.log(shape[1]))
-    joint = likelihood_of(scores.joint, np.broadcast_to(scores.log_classes, shape)) + even
-    return dataclasses.replace(scores, joint=joint, log_classes=even)
+    even = {name: member.under_even_classes() for name, member in judgements.items()}
+    log_proba = posterior.log_proba(mixture.scores_from(even))
+    return LeftOutRows(normalized(log_proba), codes, weight)

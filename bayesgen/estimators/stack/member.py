@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from sklearn.base import clone
 
 from bayesgen import predict
@@ -16,12 +16,14 @@ from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TableEncoder, TrainingRows, together
 from bayesgen.inference import (
+    BAYES,
     Exact,
     Expected,
     Posterior,
     class_probabilities,
     method_of,
 )
+from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
@@ -29,19 +31,6 @@ from bayesgen.typing import Joint, Labels, Traceable
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Predictions of a member for rows that it was not fitted to.
-
-    scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
-    whose missing values the member integrates over.
-    """
-
-    scores: Scores
-    log_proba: Joint
-    able: Bool[np.ndarray, " row"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -187,7 +176,7 @@ class Member:
 
     def held_out(
         self, rows: TrainingRows, read: TrainingRows, classes: np.ndarray, judged: JudgedRows
-    ) -> HeldOut:
+    ) -> MemberScores:
         """Return what the member predicts of rows when it is fitted without them.
 
         Uses exact leave-one-out where there is a closed form; otherwise each of ten folds is
@@ -204,7 +193,7 @@ class Member:
         able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled, posterior.reader)
-            return HeldOut(scores, posterior.log_proba(scores), able)
+            return MemberScores(scores, posterior.readout, able)
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
@@ -212,7 +201,8 @@ class Member:
         again = rows.labelled if read.unlabelled is None else rows
         log_proba = self._by_folds(again, classes, folds)[judged.rows]
         parts = likelihood_of(log_proba, log_classes)[:, None]
-        return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
+        # by the readouts of the members of the folds already
+        return MemberScores(Scores(log_proba, log_classes, parts), BAYES, able)
 
     def _by_folds(
         self, rows: TrainingRows, classes: np.ndarray, folds: Int[np.ndarray, " row"]
@@ -234,7 +224,9 @@ class Member:
                 out[np.ix_(fold, place)] = np.log(proba)
         return out
 
-    def weigh_pattern(self, judgement: HeldOut, read: TrainingRows, judged: JudgedRows) -> HeldOut:
+    def weigh_pattern(
+        self, judgement: MemberScores, read: TrainingRows, judged: JudgedRows
+    ) -> MemberScores:
         """Learn a power of the missing pattern, in place; return the predictions under it.
 
         Args:
@@ -243,12 +235,13 @@ class Member:
             judged: the rows that the power is learned from.
         """
         codes = together((read,), self.classifier.classes_)[0][judged.rows]
-        scores = judgement.scores
-        weighed = self.state.with_pattern_power(self.posterior, scores, codes, judged.weight)
+        weighed = self.state.with_pattern_power(
+            self.posterior, judgement.scores, codes, judged.weight
+        )
         if weighed is self.posterior:
             return judgement
         self.classifier._posterior = weighed
-        return dataclasses.replace(judgement, log_proba=weighed.log_proba(scores))
+        return dataclasses.replace(judgement, readout=weighed.readout)
 
 
 def folds_of(
