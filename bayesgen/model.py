@@ -8,9 +8,12 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.base import A, CellDensities, is_missing
+from bayesgen.likelihoods.dirichlet import narrowed, widened
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
+from bayesgen.likelihoods.sparse import kept_columns
 from bayesgen.schema import PowerTransforms
-from bayesgen.typing import Encoded, Labels, Traceable, Weights
+from bayesgen.typing import Block, Encoded, Kept, Labels, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,34 +56,108 @@ class ModelStatistics:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Reader:
-    """Selection of the encoded rows passed to likelihoods, without uninformative positions.
+class Selection:
+    """The positions of a block that tell classes apart: its columns, or the levels of all of them.
 
-    full: the completed likelihood of each block, before anything was left out.
-    kept: for each block the positions that stay, or None where all do.
-    power_transforms: how the columns of some blocks were power-transformed.
+    Densities, programs and evidence are those of these positions alone. To blank the others, as
+    missing cells, would not do: a level of probability 0 has no Dirichlet density, and a joint
+    block would count every row as incomplete.
+
+    index: of the positions, rising; None: all. n_levels: of each column of levels; () if positions
+    are columns. blank: what the cells of the other columns are in rows of all columns.
     """
 
-    full: dict[str, Likelihood]
-    kept: dict[str, np.ndarray | None]
+    index: np.ndarray | None = None
+    n_levels: tuple[int, ...] = ()
+    blank: float = np.nan
+
+    @classmethod
+    def of(cls, completed: Likelihood) -> "Selection":
+        """Return the positions that are informative under a completed likelihood."""
+        uninformative = completed.uninformative()
+        if uninformative is None or not uninformative.any():
+            return cls()
+        index = np.flatnonzero(~uninformative)
+        return cls(index, completed.n_levels, completed.blank)
+
+    @property
+    def axis(self) -> str:
+        """The axis of statistics and parameters that the positions are of."""
+        return "level" if self.n_levels else "feature"
+
+    def positions(self, axis: str, size: int) -> np.ndarray:
+        """Return which columns ("feature") or flat levels ("level") of `size` are read."""
+        return self.index if self.index is not None and self.axis == axis else np.arange(size)
+
+    def leaves_out(self, uninformative: np.ndarray | None) -> np.ndarray | bool:
+        """Return whether a mask, perhaps one of several, marks the positions left out."""
+        if uninformative is None:
+            return True
+        size = uninformative.shape[-1]
+        informative = np.isin(np.arange(size), self.positions(self.axis, size))
+        return (uninformative != informative).all(axis=-1)
+
+    def take(self, arrays: A) -> A:
+        """Return a likelihood, or statistics, of the positions alone."""
+        return arrays if self.index is None else arrays.take(self.axis, self.index)
+
+    def read(self, x: Block) -> Kept:
+        """Return encoded rows of the positions alone: a level left out is missing."""
+        if self.index is None:
+            return x
+        if self.n_levels:
+            return narrowed(x, self.index, self.n_levels)
+        return kept_columns(x, self.index)
+
+    def restored(self, x: Kept, n_columns: int) -> Block:
+        """Return rows, or values of their cells, among all columns: the inverse of `read`."""
+        if self.index is None:
+            return x
+        if self.n_levels:
+            return widened(x, self.index, self.n_levels)
+        out = np.full((len(x), n_columns), self.blank)
+        out[:, self.index] = x
+        return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reader:
+    """How the rows of a schema become the rows of a model, and back.
+
+    selections: what each block of the model reads. power_transforms: how the columns of some blocks
+    were power-transformed.
+    """
+
+    selections: dict[str, Selection]
     power_transforms: dict[str, PowerTransforms] = dataclasses.field(default_factory=dict)
 
     def read(self, encoded: Encoded) -> dict[str, Traceable]:
-        """Return each block's rows without uninformative positions."""
-        return {
-            name: encoded[name] if kept is None else self.full[name].select(encoded[name], kept)
-            for name, kept in self.kept.items()
-        }
+        """Return the rows of each block of the model."""
+        return {name: part.read(encoded[name]) for name, part in self.selections.items()}
 
-    def kept_of(self, statistics: ModelStatistics) -> ModelStatistics:
-        """Return the statistics of the positions that are kept."""
-        parts = {
-            name: statistics.blocks[name]
-            if index is None
-            else statistics.blocks[name].take(self.full[name].subset_axis, index)
-            for name, index in self.kept.items()
-        }
+    def take(self, statistics: ModelStatistics) -> ModelStatistics:
+        """Return the statistics of the rows that the model reads."""
+        parts = {name: part.take(statistics.blocks[name]) for name, part in self.selections.items()}
         return ModelStatistics(statistics.count, parts)
+
+    def imputed(self, encoded: Encoded, rows: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return encoded rows with cells that were missing taken from rows of the model."""
+        out = dict(encoded)
+        for name, filled in rows.items():
+            x = encoded[name]
+            filled = self.selections[name].restored(filled, x.shape[1])
+            out[name] = np.where(is_missing(x), filled, x)
+        return out
+
+    def restored_cells(
+        self, block: str, cells: CellDensities, n_columns: int
+    ) -> CellDensities | None:
+        """Return densities of cells among all columns; None for power-transformed ones."""
+        if block in self.power_transforms:
+            return None
+        selection = self.selections[block]
+        location, scale, degrees = (selection.restored(x, n_columns) for x in cells)
+        return location, scale, degrees
 
     def log_abs_det_jacobian(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
         """Return log |d transformed / d cell| of rows, (row, 1); 0 without power transforms."""

@@ -27,15 +27,15 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
         rows: some that were fitted, of which some are predicted, each given all others.
     """
     columns = state.split_columns(state.pattern_blocks())
-    reader = columns.problem(prior).reader
-    if not reader.full:
+    informative = columns.problem(prior).model.blocks
+    if not informative:
         return
     judged = judged_rows([rows], state.classes)
     encoded = columns.schema.encode(rows.table.take(judged.rows))
     y, weight = rows.codes_among(state.classes)[judged.rows], rows.weight[judged.rows]
     labelled = LabelledRows(encoded, y, weight, one_each(weight))
-    scores = columns.leave_one_out(prior, labelled, reader)
-    names = [columns.schema.blocks[block][0].reads for block in reader.full]
+    scores = columns.leave_one_out(prior, labelled)
+    names = [columns.schema.blocks[block][0].reads for block in informative]
     log_classes, parts = scores.log_classes, scores.parts.swapaxes(0, 1)
     before = mean_log(log_classes, np.zeros_like(log_classes), y, judged.weight)
     after = mean_log(log_classes, scores.parts.sum(axis=1), y, judged.weight)

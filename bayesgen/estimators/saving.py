@@ -24,7 +24,7 @@ from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Read
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import require_axes
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import Model, ModelStatistics, Reader, Selection
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
@@ -41,7 +41,8 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "method": get_args(Method),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
-        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Words, Pool),
+        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
+        *(Report, Words, Pool),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }
@@ -257,19 +258,19 @@ def _require_posterior(
     posterior: Posterior, sizes: Mapping[str, dict[str, int]], n_classes: int
 ) -> None:
     reader, families = posterior.reader, posterior.families
-    _require_equal("blocks", families.keys(), reader.kept.keys(), reader.full.keys())
+    _require_equal("blocks", families.keys(), reader.selections.keys())
     require_axes("the class prior", posterior.log_classes(), ("class",), {"class": n_classes})
     params = getattr(posterior.components, "params", None)
     draws = {"class": n_classes}
     if params is not None:
         require_axes("class.probs", params["class"]["probs"], (*DRAW, "class"), draws)
     for name, family in families.items():
-        lengths, kept = draws | sizes[name], reader.kept[name]
-        if kept is not None:
-            axis = reader.full[name].subset_axis
-            if not ((kept >= 0) & (kept < lengths[axis])).all():
-                raise ValueError(f"what is kept of {name} is not part of its {lengths[axis]}")
-            lengths[axis] = len(kept)
+        lengths, selection = draws | sizes[name], reader.selections[name]
+        if selection.index is not None:
+            axis, index = selection.axis, selection.index
+            if not ((index >= 0) & (index < lengths[axis])).all():
+                raise ValueError(f"the selection of {name} is not part of its {lengths[axis]}")
+            lengths[axis] = len(index)
         # draws have only the settings of their families
         family.require_axes(name, lengths, shared=True, finite=params is None)
         if params is not None:

@@ -335,13 +335,13 @@ class _Inference:
         problem, rows, seed = self.problem, self.rows.times(weight), self.seed
         shares = first_shares(problem, rows)
         if not weight:
-            added = rows.statistics(problem.reader.full, shares)
+            added = rows.statistics(problem.model.blocks, shares)
             components = choose(method, problem).infer(problem, seed)
             return Inferred(components, shares, (added,))
         if isinstance(method, MLE | MAP):
             return unlabelled.estimate(method, problem, rows, shares)
         maximum = unlabelled.maximize(MAP(), problem, rows, shares)
-        added = rows.statistics(problem.reader.full, maximum.shares)
+        added = rows.statistics(problem.model.blocks, maximum.shares)
         self._warn_of_harm(problem.plus(added), weight)
         if isinstance(method, Expected):
             closed = method.infer(problem.plus(added), seed)

@@ -212,18 +212,14 @@ class Components(abc.ABC):
 
     def reads(self, block: str, j: int) -> bool:
         """Return whether the fit kept anything of a column."""
-        if block not in self.reader.kept:
-            return False
-        kept = self.reader.kept[block]
-        return kept is None or self.reader.full[block].subset_axis != "feature" or j in kept
+        selection = self.reader.selections.get(block)
+        return selection is not None and j in selection.positions("feature", j + 1)
 
     def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
         """Return which levels of a column the fit kept, by code; the block has n_columns."""
-        kept = self.reader.kept[block]
         codes = np.full((n_levels, n_columns), -1)
         codes[:, j] = np.arange(n_levels)
-        seen = codes if kept is None else self.reader.full[block].select(codes, kept)
-        return seen[:, j] >= 0
+        return self.reader.selections[block].read(codes)[:, j] >= 0
 
     def dependent_cells(self, block: str) -> object | None:
         """Return a key shared by the columns that are dependent given the class.

@@ -151,7 +151,7 @@ def maximize(
     model = with_one_prior(problem.model, statistics, start)
     encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
-        expected = problem.plus(rows.statistics(reader.full, shares)).statistics
+        expected = problem.plus(rows.statistics(problem.model.blocks, shares)).statistics
         params, findings = maximum_of(method, model, expected, params, cell_steps)
         draw = {
             owner: {name: np.asarray(value)[None] for name, value in values.items()}

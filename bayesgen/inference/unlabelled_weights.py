@@ -79,7 +79,7 @@ def learned(
         rows: those without a label.
         seed: of draws.
     """
-    likelihoods = problem.reader.full
+    likelihoods = problem.model.blocks
     centers = modes(with_one_prior(problem.model, problem.statistics), problem.statistics)
     maxima = [Maximum(centers, first_shares(problem, rows), [], converged=True)]
     for weight in GRID[1:]:
@@ -137,7 +137,7 @@ def _logs_without(
 
     rows: without a label, at the weight that is scored. whole: the end of EM with all labels.
     """
-    likelihoods = problem.reader.full
+    likelihoods = problem.model.blocks
     lost = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
     maximum = maximize(
         MAP(),

@@ -124,7 +124,7 @@ def _draws(
         count = np.bincount(rows.y, rows.weight, minlength=program.n_classes)
         probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
     return ProgramDraws(
-        reader=Reader({}, {}),
+        reader=Reader({}),
         report=report,
         params={"class": {"probs": probs}, OWNER: values},
         blocks={},

@@ -17,7 +17,7 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import NUTS, nuts
 from bayesgen.inference import hyperparameter_sampling as learning
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import Model, ModelStatistics, Reader, Selection
 from bayesgen.problem import Problem
 
 LEARNED = {
@@ -82,7 +82,7 @@ SAMPLER = NUTS(draws=500, warmup=300, chains=4, progress=False)
 def sampled(part, statistics, sampler=SAMPLER):
     model = Model(ClassPrior(np.full(3, 1 / 3), np.inf), {"block": part})
     counts = ModelStatistics(np.ones(3), {"block": statistics})
-    problem = Problem(model, counts, Reader({"block": part}, {"block": None}))
+    problem = Problem(model, counts, Reader({"block": Selection()}))
     return sampler.infer(problem, 0)
 
 

@@ -159,7 +159,7 @@ def made(kind, **parts):
         (with_value("classes_", made("objects", shape=NONE, items=EMPTY)), "lists of classes"),
         (with_value("fitted", {"dict": []}), "it holds no fitted classifier"),
         (with_value("reader", None), r"'NoneType' object has no attribute|Type-check error"),
-        (with_value("kept", {"dict": []}), r"several lists of blocks, which differ"),
+        (with_value("selections", {"dict": []}), r"several lists of blocks, which differ"),
         (with_value("blocks", {"dict": []}), r"several lists of blocks, which differ"),
         (rewritten('["l0", "l1", "l2"]', '["l0", "l1"]'), r"3 along its level axis where 2 belong"),
         (rewritten('"name": "x0"', '"name": "x7"'), r"blocks have other columns than its table"),

@@ -48,7 +48,7 @@ class Members:
         }
         most = max(sizes, key=sizes.__getitem__)
         split = (most,) if sizes[most] > 1 else ()
-        return Mixture(Reader({}, {}), report, parts, weights, densities, imputers, split)
+        return Mixture(Reader({}), report, parts, weights, densities, imputers, split)
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
         """Return which members have a density over the same columns: those of p(x).
@@ -82,7 +82,7 @@ class Members:
         return {
             f"{name}/{block}": origin
             for name, member in self.by_name.items()
-            for block, origin in member.state.kept_origin(member.posterior.reader).items()
+            for block, origin in member.state.origins(member.posterior.reader).items()
         }
 
     # -- cells -------------------------------------------------------------------------------------
