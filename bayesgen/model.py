@@ -8,12 +8,11 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import A, CellDensities, is_missing
-from bayesgen.likelihoods.dirichlet import narrowed, widened
+from bayesgen.likelihoods.base import CellDensities, is_missing
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
-from bayesgen.likelihoods.sparse import kept_columns
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.schema import PowerTransforms
-from bayesgen.typing import Block, Encoded, Kept, Labels, Traceable, Weights
+from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,71 +52,6 @@ class ModelStatistics:
         count[index] = self.count
         blocks = {name: part.reindex("class", index, size) for name, part in self.blocks.items()}
         return ModelStatistics(count, blocks)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Selection:
-    """The positions of a block that tell classes apart: its columns, or the levels of all of them.
-
-    Densities, programs and evidence are those of these positions alone. To blank the others, as
-    missing cells, would not do: a level of probability 0 has no Dirichlet density, and a joint
-    block would count every row as incomplete.
-
-    index: of the positions, rising; None: all. n_levels: of each column of levels; () if positions
-    are columns. blank: what the cells of the other columns are in rows of all columns.
-    """
-
-    index: np.ndarray | None = None
-    n_levels: tuple[int, ...] = ()
-    blank: float = np.nan
-
-    @classmethod
-    def of(cls, completed: Likelihood) -> "Selection":
-        """Return the positions that are informative under a completed likelihood."""
-        uninformative = completed.uninformative()
-        if uninformative is None or not uninformative.any():
-            return cls()
-        index = np.flatnonzero(~uninformative)
-        return cls(index, completed.n_levels, completed.blank)
-
-    @property
-    def axis(self) -> str:
-        """The axis of statistics and parameters that the positions are of."""
-        return "level" if self.n_levels else "feature"
-
-    def positions(self, axis: str, size: int) -> np.ndarray:
-        """Return which columns ("feature") or flat levels ("level") of `size` are read."""
-        return self.index if self.index is not None and self.axis == axis else np.arange(size)
-
-    def leaves_out(self, uninformative: np.ndarray | None) -> np.ndarray | bool:
-        """Return whether a mask, perhaps one of several, marks the positions left out."""
-        if uninformative is None:
-            return True
-        size = uninformative.shape[-1]
-        informative = np.isin(np.arange(size), self.positions(self.axis, size))
-        return (uninformative != informative).all(axis=-1)
-
-    def take(self, arrays: A) -> A:
-        """Return a likelihood, or statistics, of the positions alone."""
-        return arrays if self.index is None else arrays.take(self.axis, self.index)
-
-    def read(self, x: Block) -> Kept:
-        """Return encoded rows of the positions alone: a level left out is missing."""
-        if self.index is None:
-            return x
-        if self.n_levels:
-            return narrowed(x, self.index, self.n_levels)
-        return kept_columns(x, self.index)
-
-    def restored(self, x: Kept, n_columns: int) -> Block:
-        """Return rows, or values of their cells, among all columns: the inverse of `read`."""
-        if self.index is None:
-            return x
-        if self.n_levels:
-            return widened(x, self.index, self.n_levels)
-        out = np.full((len(x), n_columns), self.blank)
-        out[:, self.index] = x
-        return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

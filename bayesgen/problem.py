@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood
-from bayesgen.model import Model, ModelStatistics, Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.schema import PowerTransforms
 
 

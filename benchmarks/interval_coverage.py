@@ -26,7 +26,8 @@ from bayesgen.inference import Draws, Exact
 from bayesgen.inference.log_density import nested
 from bayesgen.inference.posterior import Posterior
 from bayesgen.inference.report import Report
-from bayesgen.model import Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Reader
 
 SIZES = (10, 100, 1000)
 PROB = 0.9

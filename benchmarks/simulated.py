@@ -15,7 +15,8 @@ from bayesgen.inference.hyperparameter_sampling import given
 from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
 from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
-from bayesgen.model import Model, ModelStatistics, Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 from bayesgen.program import sample_prior
 

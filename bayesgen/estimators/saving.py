@@ -24,7 +24,8 @@ from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Read
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import require_axes
-from bayesgen.model import Model, ModelStatistics, Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema

@@ -13,13 +13,9 @@ COUNTS, MOST_COUNTS = 64, 4096
 
 
 def kept_codes(rows: Rows, name: Name) -> np.ndarray:
-    """Return the codes of the values of a column; of levels, those that the fit kept."""
-    ((block, j), column), *_ = rows.places(name)
-    every = np.arange(len(rows.listed(name)))
-    if column.kind != "levels":
-        return every
-    width = rows.encoded[block].shape[1]
-    return every[rows.components.kept_levels(block, j, len(every), width)]
+    """Return the codes of the values of a column, without levels that the model does not read."""
+    ((block, j), _), *_ = rows.places(name)
+    return rows.components.selection(block).codes(j, len(rows.listed(name)))
 
 
 def log_joints(rows: Rows, asked: np.ndarray, name: Name, values: np.ndarray) -> np.ndarray:

@@ -107,13 +107,13 @@ def _conditional(
     rows.components.require_imputable(block)
     kind = rows.kind(name)
     if kind in ("levels", "binary"):
-        codes = kept_codes(rows, name) if rows.components.reads(block, j) else np.arange(0)
+        codes = kept_codes(rows, name)
         values = decoded_cells(column, codes if column.levels else codes.astype(float)).tolist()
         width = max(1, len(codes)) * len(rows.posterior.log_classes())
         parts = row_chunks(len(asked), max(1, FLOATS // width))
         found = [_shares(log_joints(rows, asked[part], name, codes)) for part in parts]
         return Levels(values, np.concatenate(found))
-    if not rows.components.reads(block, j):
+    if not rows.components.selection(block).reads(j):
         nothing = np.full(len(asked), np.nan)
         return Numbers(nothing, np.stack([nothing, nothing], axis=1), np.zeros(len(asked)))
     parts = row_chunks(len(asked), max(1, FLOATS // (question.draws * _width(rows))))

@@ -99,7 +99,7 @@ def expected_gain(rows: Rows, query: Query, rng: np.random.Generator) -> Gain:
     asked = np.flatnonzero(rows.missing()[query.name][1])
     value, error = np.full((2, rows.n_rows), np.nan)
     value[asked] = error[asked] = 0.0
-    if not rows.components.reads(block, j):
+    if not rows.components.selection(block).reads(j):
         return Gain(value, error)
     n_classes = len(rows.posterior.log_classes())
     values = max(query.draws * n_classes, len(rows.listed(query.name)), COUNTS)

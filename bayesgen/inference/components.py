@@ -21,6 +21,7 @@ from bayesgen.inference.scores import Scores, class_probabilities, likelihood_of
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities
 from bayesgen.likelihoods.protocols import Imputation, required
+from bayesgen.likelihoods.selection import NOTHING, Selection
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -210,16 +211,9 @@ class Components(abc.ABC):
 
     # -- missing cells ---------------------------------------------------------------------------
 
-    def reads(self, block: str, j: int) -> bool:
-        """Return whether the fit kept anything of a column."""
-        selection = self.reader.selections.get(block)
-        return selection is not None and j in selection.positions("feature", j + 1)
-
-    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
-        """Return which levels of a column the fit kept, by code; the block has n_columns."""
-        codes = np.full((n_levels, n_columns), -1)
-        codes[:, j] = np.arange(n_levels)
-        return self.reader.selections[block].read(codes)[:, j] >= 0
+    def selection(self, block: str) -> Selection:
+        """Return what the model reads of a block."""
+        return self.reader.selections.get(block, NOTHING)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return a key shared by the columns that are dependent given the class.

@@ -36,7 +36,8 @@ from bayesgen.likelihoods.protocols import (
     Vectorised,
     required,
 )
-from bayesgen.model import ModelStatistics, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block as Rows
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights

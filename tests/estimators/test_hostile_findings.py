@@ -18,7 +18,7 @@ from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.likelihood import repaired_factor
 from bayesgen.likelihoods.normal_statistics import class_moments
-from bayesgen.model import Selection
+from bayesgen.likelihoods.selection import Selection
 
 
 def test_names_of_two_types_are_refused_by_name(rng):

@@ -18,7 +18,8 @@ from bayesgen.errors import InvalidFile, Words
 from bayesgen.inference import ClosedForm, Draws, Report, closed_blocks, nuts
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
-from bayesgen.model import Model, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model
 from bayesgen.problem import Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")

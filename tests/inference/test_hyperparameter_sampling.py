@@ -17,7 +17,8 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import NUTS, nuts
 from bayesgen.inference import hyperparameter_sampling as learning
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
-from bayesgen.model import Model, ModelStatistics, Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 
 LEARNED = {

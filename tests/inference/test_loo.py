@@ -13,7 +13,7 @@ import bayesgen as bg
 from bayesgen.errors import LowSampleSize, UnsupportedOperation
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.inference.scores import Scores
-from bayesgen.model import Selection
+from bayesgen.likelihoods.selection import Selection
 
 CONJUGATE = [
     name

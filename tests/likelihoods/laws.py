@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bayesgen.errors import InvalidArgument
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import Arrays
-from bayesgen.model import Selection
+from bayesgen.likelihoods.selection import Selection
 
 ERRORS = 5.0
 DRAWS = 4000

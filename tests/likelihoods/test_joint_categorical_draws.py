@@ -17,7 +17,8 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference import NUTS, incomplete_table
 from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.missing import missing_cells
-from bayesgen.model import Model, ModelStatistics, Reader, Selection
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 
 ERRORS = 5.0

@@ -15,7 +15,7 @@ from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods import KernelDensity
 from bayesgen.likelihoods.kernels.column_bandwidth import knots
 from bayesgen.likelihoods.kernels.column_bandwidth import leave_one_out as log_likelihood
-from bayesgen.model import Selection
+from bayesgen.likelihoods.selection import Selection
 
 
 def test_a_given_bandwidth_is_exact(iris):

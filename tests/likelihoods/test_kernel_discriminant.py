@@ -11,7 +11,7 @@ from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels.discriminant import GRID
 from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
-from bayesgen.model import Selection
+from bayesgen.likelihoods.selection import Selection
 
 close = np.testing.assert_allclose
 

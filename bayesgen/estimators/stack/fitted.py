@@ -107,7 +107,7 @@ class Members:
                 source = derived[column].name if column in derived else column
                 places.setdefault(source, []).append((f"{name}/{block}", j))
             for source, (column, (block, j)) in member.state.pattern_positions().items():
-                if member.posterior.components.reads(block, j):
+                if member.posterior.components.selection(block).reads(j):
                     patterns.setdefault(source, (column.name, []))[1].append((f"{name}/{block}", j))
         cells: dict[Name, explain.Cell] = {}
         for column, cell in places.items():
