@@ -8,7 +8,9 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.base import CellDensities, is_missing
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.schema import PowerTransforms
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
@@ -54,33 +56,42 @@ class ModelStatistics:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reader:
-    """Selection of the encoded rows passed to likelihoods, without uninformative positions.
+    """How the rows of a schema become the rows of a model, and back.
 
-    full: the completed likelihood of each block, before anything was left out.
-    kept: for each block the positions that stay, or None where all do.
-    power_transforms: how the columns of some blocks were power-transformed.
+    selections: what each block of the model reads. power_transforms: how the columns of some blocks
+    were power-transformed.
     """
 
-    full: dict[str, Likelihood]
-    kept: dict[str, np.ndarray | None]
+    selections: dict[str, Selection]
     power_transforms: dict[str, PowerTransforms] = dataclasses.field(default_factory=dict)
 
     def read(self, encoded: Encoded) -> dict[str, Traceable]:
-        """Return each block's rows without uninformative positions."""
-        return {
-            name: encoded[name] if kept is None else self.full[name].select(encoded[name], kept)
-            for name, kept in self.kept.items()
-        }
+        """Return the rows of each block of the model."""
+        return {name: part.read(encoded[name]) for name, part in self.selections.items()}
 
-    def kept_of(self, statistics: ModelStatistics) -> ModelStatistics:
-        """Return the statistics of the positions that are kept."""
-        parts = {
-            name: statistics.blocks[name]
-            if index is None
-            else statistics.blocks[name].take(self.full[name].subset_axis, index)
-            for name, index in self.kept.items()
-        }
+    def take(self, statistics: ModelStatistics) -> ModelStatistics:
+        """Return the statistics of the rows that the model reads."""
+        parts = {name: part.take(statistics.blocks[name]) for name, part in self.selections.items()}
         return ModelStatistics(statistics.count, parts)
+
+    def imputed(self, encoded: Encoded, rows: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return encoded rows with cells that were missing taken from rows of the model."""
+        out = dict(encoded)
+        for name, filled in rows.items():
+            x = encoded[name]
+            filled = self.selections[name].restored(filled, x.shape[1])
+            out[name] = np.where(is_missing(x), filled, x)
+        return out
+
+    def restored_cells(
+        self, block: str, cells: CellDensities, n_columns: int
+    ) -> CellDensities | None:
+        """Return densities of cells among all columns; None for power-transformed ones."""
+        if block in self.power_transforms:
+            return None
+        selection = self.selections[block]
+        location, scale, degrees = (selection.restored(x, n_columns) for x in cells)
+        return location, scale, degrees
 
     def log_abs_det_jacobian(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
         """Return log |d transformed / d cell| of rows, (row, 1); 0 without power transforms."""

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Mapping
 
-import numpy as np
-
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.schema import PowerTransforms
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +39,13 @@ class Problem:
 
     @classmethod
     def of(
-        cls, classes: ClassPrior, blocks: Mapping[str, Likelihood], statistics: ModelStatistics
+        cls,
+        classes: ClassPrior,
+        blocks: Mapping[str, Likelihood],
+        statistics: ModelStatistics,
+        power_transforms: Mapping[str, PowerTransforms] | None = None,
+        *,
+        empirical: bool = False,
     ) -> "Problem":
         """Return the problem of a class prior and likelihoods, every guess filled in.
 
@@ -49,35 +55,27 @@ class Problem:
             classes: prior of the classes.
             blocks: likelihoods by name.
             statistics: of the rows, over all positions.
+            power_transforms: of the columns of some blocks.
+            empirical: whether the class prior is the frequencies of the rows.
         """
-        full, kept = {}, {}
-        for name, part in blocks.items():
-            completed = part.complete(statistics.blocks[name])
-            uninformative = completed.uninformative()
-            if uninformative is None or not uninformative.any():
-                full[name], kept[name] = completed, None
-            elif not uninformative.all():
-                full[name], kept[name] = completed, np.flatnonzero(~uninformative)
-        return cls.read(classes, Guesses(blocks, statistics), Reader(full, kept))
-
-    @classmethod
-    def read(cls, classes: ClassPrior, guesses: Guesses, reader: Reader) -> "Problem":
-        """Return the problem of rows by whose statistics a reader was completed."""
-        blocks = dict(reader.full)
-        for name, index in reader.kept.items():
-            if index is not None:
-                blocks[name] = blocks[name].take(blocks[name].subset_axis, index)
-        statistics = reader.kept_of(guesses.statistics)
-        return cls(Model(classes, blocks), statistics, reader, guesses)
+        priors, selections = {}, {}
+        for name, likelihood in blocks.items():
+            completed = likelihood.complete(statistics.blocks[name])
+            selection = Selection.of(completed)
+            if selection.index is None or len(selection.index):
+                priors[name], selections[name] = selection.take(completed), selection
+        reader = Reader(selections, dict(power_transforms or {}))
+        guesses = Guesses(blocks, statistics, empirical)
+        return cls(Model(classes, priors), reader.take(statistics), reader, guesses)
 
     def given(self, statistics: ModelStatistics) -> "Problem":
-        """Return the problem of other rows, guesses as they are; statistics: of kept positions."""
+        """Return the problem of other rows, guesses as they are; statistics: as read."""
         return dataclasses.replace(self, statistics=statistics, guesses=None)
 
     def plus(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem of these rows and others; statistics: over all positions."""
-        return self.given(self.statistics + self.reader.kept_of(statistics))
+        return self.given(self.statistics + self.reader.take(statistics))
 
     def minus(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem without some of the rows; statistics: over all positions."""
-        return self.given(self.statistics - self.reader.kept_of(statistics))
+        return self.given(self.statistics - self.reader.take(statistics))

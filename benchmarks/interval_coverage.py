@@ -26,6 +26,7 @@ from bayesgen.inference import Draws, Exact
 from bayesgen.inference.log_density import nested
 from bayesgen.inference.posterior import Posterior
 from bayesgen.inference.report import Report
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Reader
 
 SIZES = (10, 100, 1000)
@@ -108,7 +109,7 @@ def nuts_coverage(
         for name, part in simulated.model.blocks.items():
             own = {owner: params[owner] for owner in ("class", name)}
             report = Report("nuts", 0.0, converged=True, outcome=Words(""))
-            draws = Draws(Reader({name: part}, {name: None}), report, own, {name: part})
+            draws = Draws(Reader({name: Selection()}), report, own, {name: part})
             shares[name].append(covered(simulated, name, Posterior(draws), rng, rows, ends))
     return [_line(name, "nuts", n_rows, rows, own) for name, own in shares.items()]
 

@@ -13,6 +13,7 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 from bayesgen.program import sample_prior
@@ -56,7 +57,7 @@ class Simulated:
     @property
     def problem(self) -> Problem:
         """The model and the rows, which reach the likelihoods as they are."""
-        reader = Reader(self.model.blocks, dict.fromkeys(self.model.blocks))
+        reader = Reader(dict.fromkeys(self.model.blocks, Selection()))
         return Problem(self.model, self.statistics, reader)
 
     def more(self, rng: np.random.Generator, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:

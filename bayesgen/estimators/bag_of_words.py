@@ -229,9 +229,9 @@ def _words(vectorizer: object) -> tuple[str, ...] | None:
 
 def _without_words(posterior: Posterior, x: Traceable, *, only_kept: bool) -> np.ndarray:
     """Return a mask of rows without any word of the vocabulary that the posterior kept."""
-    if BLOCK not in posterior.reader.kept:
+    if BLOCK not in posterior.reader.selections:
         return np.ones(x.shape[0], dtype=bool)
-    kept = posterior.reader.kept[BLOCK] if only_kept else None
+    kept = posterior.reader.selections[BLOCK].index if only_kept else None
     if issparse(x) and kept is None:
         return np.asarray(x.sum(axis=1)).ravel() == 0
     read = np.ones(x.shape[1]) if kept is None else np.isin(np.arange(x.shape[1]), kept)

@@ -1034,7 +1034,7 @@ class Classifier(Estimator):
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
         posterior = self._fitted_posterior()
-        return posterior.shifted(self.state_.kept_origin(posterior.reader))
+        return posterior.shifted(self.state_.origins(posterior.reader))
 
     @property
     def log_evidence_(self) -> float:

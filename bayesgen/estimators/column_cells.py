@@ -29,8 +29,10 @@ def cells_by_column(
     for name in state.schema.names:
         if name in places:
             cells[name] = (places[name],)
-        if name in pattern and posterior.components.reads(*pattern[name][1]):
-            cells[pattern[name][0].name] = (pattern[name][1],)
+        if name in pattern:
+            column, (block, j) = pattern[name]
+            if posterior.components.selection(block).reads(j):
+                cells[column.name] = ((block, j),)
     if not cells:
         raise unsupported(
             f"{what} of a program of your own",

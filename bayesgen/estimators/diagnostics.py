@@ -50,21 +50,21 @@ class Fitted:
         own: the class of all rows, by code; None: classes are drawn too.
         """
         simulated, y = predict.simulate(self.posterior, n, rng, own)
-        return self.state.restored(self.posterior, simulated, n), y
+        return self.state.restored(self.posterior.reader, simulated, n), y
 
     # -- parameters --------------------------------------------------------------------------------
 
     def axis_labels(self) -> diagnose.AxisLabels:
         """Return the user's labels for the axes of parameters."""
         reader, state = self.posterior.reader, self.state
-        features = {name: state.columns(reader, name) for name in reader.kept}
-        levels = {name: state.level_names(reader, name) for name in reader.kept}
+        features = {name: state.columns(reader, name) for name in reader.selections}
+        levels = {name: state.level_names(reader, name) for name in reader.selections}
         return diagnose.AxisLabels(state.classes.tolist(), features, levels)
 
     def named(self, params: diagnose.Params, labels: diagnose.AxisLabels) -> diagnose.Group:
         """Return parameters under the user's names and in the user's units."""
         families = self.posterior.families
-        origin = self.state.kept_origin(self.posterior.reader)
+        origin = self.state.origins(self.posterior.reader)
         moved = {
             name: family.shift_params(dict(params[name]), origin[name])
             for name, family in families.items()
@@ -129,7 +129,7 @@ class Fitted:
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
         """Return the group of observed rows, by column."""
-        cells = self._cells({name: encoded[name] for name in self.posterior.reader.kept})
+        cells = self._cells({name: encoded[name] for name in self.posterior.reader.selections})
         return diagnose.Group(cells, dict.fromkeys(cells, ROW), samples=())
 
     def _tables(self, simulated: dict[str, np.ndarray], n_rows: int) -> diagnose.Group:
@@ -138,7 +138,7 @@ class Fitted:
             return diagnose.Group({})
         n = len(next(iter(simulated.values())))
         flat = {name: x.reshape(n * n_rows, -1) for name, x in simulated.items()}
-        encoded = self.state.restored(self.posterior, flat, n * n_rows)
+        encoded = self.state.restored(self.posterior.reader, flat, n * n_rows)
         cells = self._cells({name: encoded[name] for name in simulated})
         shaped = {name: part.reshape(1, n, n_rows) for name, part in cells.items()}
         return diagnose.Group(shaped, dict.fromkeys(shaped, ROW))
@@ -158,7 +158,7 @@ class Fitted:
 
     def leave_one_out(self, rows: LabelledRows) -> Scores:
         """Return the scores of rows of the fit, each given the others."""
-        return self.state.leave_one_out(self.class_prior, rows, self.posterior.reader)
+        return self.state.leave_one_out(self.class_prior, rows)
 
     def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""

@@ -31,14 +31,14 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
         return
     columns = state.split_columns(pattern)
     problem = columns.problem(prior)
-    if not problem.reader.full:
+    if not problem.model.blocks:
         return
     judged = judged_rows([rows], state.classes)
     encoded = columns.schema.encode(rows.table.take(judged.rows))
     y, weight = rows.codes_among(state.classes)[judged.rows], rows.weight[judged.rows]
     labelled = LabelledRows(encoded, y, weight, one_each(weight))
     scores = leave_one_out(problem, labelled)
-    names = [columns.schema.blocks[block][0].reads for block in problem.reader.full]
+    names = [columns.schema.blocks[block][0].reads for block in problem.model.blocks]
     log_classes, parts = scores.log_classes, scores.parts.swapaxes(0, 1)
     before = mean_log(log_classes, np.zeros_like(log_classes), y, judged.weight)
     after = mean_log(log_classes, scores.parts.sum(axis=1), y, judged.weight)

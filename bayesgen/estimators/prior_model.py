@@ -162,7 +162,7 @@ class LikelihoodPrior(PriorModel):
     def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
         rows, y = predict.simulated_rows(self.problem.model.blocks, params, rng)
-        return self.state.restored(self.as_fitted(params).posterior, rows, len(y)), y
+        return self.state.restored(self.problem.reader, rows, len(y)), y
 
     def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
         """Return simulated rows without the cells that rows of the template miss, in turn."""
@@ -177,12 +177,11 @@ class LikelihoodPrior(PriorModel):
         """Return the posterior of encoded rows under this prior."""
         n_levels = {
             name: self.state.schema.n_levels(name) if part.kind == "levels" else ()
-            for name, part in self.problem.reader.full.items()
+            for name, part in self.problem.model.blocks.items()
         }
         sizes = {"n_classes": len(self.state.classes), "n_levels": n_levels}
-        rows = {name: encoded[name] for name in self.problem.reader.full}
-        every = model_statistics(self.problem.reader.full, rows, y, np.ones(len(y)), **sizes)
-        problem = self.problem.given(self.problem.reader.kept_of(every))
+        every = model_statistics(self.problem.model.blocks, encoded, y, np.ones(len(y)), **sizes)
+        problem = self.problem.given(self.problem.reader.take(every))
         return Posterior(choose(self.inference, problem).infer(problem, seed))
 
     def as_fitted(self, params: ParameterDraws) -> Fitted:
@@ -219,7 +218,7 @@ class ProgramPrior(PriorModel):
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
         draws = ProgramDraws(
-            reader=Reader({}, {}),
+            reader=Reader({}),
             report=Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior.")),
             params=chained(params, n),
             blocks={},

@@ -18,6 +18,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Components, Method, Pool, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
@@ -35,7 +36,8 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "method": get_args(Method),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
-        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Words, Pool),
+        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
+        *(Report, Words, Pool),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }

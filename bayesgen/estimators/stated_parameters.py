@@ -54,7 +54,7 @@ def stated_posterior(fitted: Fitted, stated: Mapping[str, Any]) -> Posterior:
         if name == "cholesky":
             value = _cholesky(slot, value)
         found.setdefault(owner, {})[name] = value
-    origin = fitted.state.kept_origin(fitted.posterior.reader)
+    origin = fitted.state.origins(fitted.posterior.reader)
     moved = {
         name: families[name].shift_params(values, -origin[name])
         for name, values in found.items()

@@ -7,8 +7,7 @@ import operator
 from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Int
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from bayesgen import arguments
 from bayesgen.classes import Spec, class_prior, require_possible
@@ -60,7 +59,7 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.problem import Guesses, Problem
+from bayesgen.problem import Problem
 from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
@@ -157,45 +156,31 @@ class TrainingState:
             statistics=ModelStatistics(self.statistics.count, statistics),
         )
 
-    def kept_positions(self, reader: Reader, block: str) -> Int[np.ndarray, " column"]:
-        """Return the positions of the informative columns of a block.
+    def origins(self, reader: Reader) -> dict[str, np.ndarray]:
+        """Return the offsets that encoding subtracts from the informative columns of blocks."""
+        origins = self.schema.origins()
+        return {
+            name: origins[name][selection.positions("feature", len(origins[name]))]
+            for name, selection in reader.selections.items()
+        }
 
-        A block that leaves out levels or words keeps all columns.
-        """
-        kept = reader.kept[block]
-        if kept is None or reader.full[block].subset_axis != "feature":
-            return np.arange(len(self.schema.blocks[block]))
-        return kept
-
-    def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
-        """Return the offsets that encoding subtracts from the columns kept in each block."""
-        origin = self.schema.origins()
-        return {name: origin[name][self.kept_positions(reader, name)] for name in reader.kept}
-
-    def problem(
-        self, prior: Spec, reader: Reader | None = None, *, frequencies: bool = False
-    ) -> Problem:
+    def problem(self, prior: Spec, *, frequencies: bool = False) -> Problem:
         """Return the model with every guess filled in, its statistics, and the reader of rows.
 
         Args:
             prior: of the classes.
-            reader: of a posterior of this state, whose likelihoods are completed; None: complete
-                them.
             frequencies: whether an open prior of the classes is their frequencies.
         """
         origin = self.schema.origins()
         blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
         completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
-        if reader is None:
-            reader = Problem.of(classes, blocks, completed_by).reader
-            transforms = self.schema.power_transforms()
-            reader = dataclasses.replace(reader, power_transforms=transforms)
-        guesses = Guesses(blocks, completed_by, isinstance(prior, str) and prior == "empirical")
-        problem = Problem.read(classes, guesses, reader)
+        transforms = self.schema.power_transforms()
+        empirical = isinstance(prior, str) and prior == "empirical"
+        problem = Problem.of(classes, blocks, completed_by, transforms, empirical=empirical)
         if self.unlabelled is None:
             return problem
-        return problem.given(reader.kept_of(self.statistics))
+        return problem.given(problem.reader.take(self.statistics))
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
@@ -218,48 +203,39 @@ class TrainingState:
         """Return the blocks that read the missing pattern."""
         return [name for name, part in self.schema.blocks.items() if part[0].kind == MISSING]
 
-    def kept_columns(self, reader: Reader, block: str) -> list[Column]:
-        """Return the informative columns of a block."""
-        columns = self.schema.blocks[block]
-        return [columns[j] for j in self.kept_positions(reader, block).tolist()]
-
     def columns(self, reader: Reader, block: str) -> list[Name]:
         """Return the names of the informative columns of a block."""
-        return [column.name for column in self.kept_columns(reader, block)]
+        columns = self.schema.blocks[block]
+        positions = reader.selections[block].positions("feature", len(columns))
+        return [columns[j].name for j in positions.tolist()]
 
     def level_names(self, reader: Reader, block: str) -> list[str]:
-        """Return "column=level" for the informative levels of a block."""
-        columns, kept = self.kept_columns(reader, block), reader.kept[block]
+        """Return "column=level" for the informative levels of a block; none of other blocks."""
+        columns = self.schema.blocks[block]
         names = [f"{column.name}={level}" for column in columns for level in column.levels]
-        if kept is None or reader.full[block].subset_axis != "level":
-            return names
-        return [names[i] for i in kept]
+        return [names[i] for i in reader.selections[block].positions("level", len(names))]
 
     def uninformative_columns(self, reader: Reader) -> list[list[Name]]:
         """Return the columns that cannot tell classes apart, of each block, to warn of them."""
         names = []
         for block, likelihood in self.likelihoods.items():
-            columns = self.schema.blocks[block]
-            lost = np.arange(len(columns))
-            if block in reader.kept:
-                lost = np.setdiff1d(lost, self.kept_positions(reader, block))
-            warned = likelihood.warns_uninformative or block not in reader.kept
-            if warned and columns[0].kind != MISSING:
-                names.append([columns[j].name for j in lost.tolist()])
+            columns, read = self.schema.blocks[block], block in reader.selections
+            if columns[0].kind != MISSING and (likelihood.warns_uninformative or not read):
+                informative = set(self.columns(reader, block)) if read else set()
+                names.append([c.name for c in columns if c.name not in informative])
         return names
 
-    def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
+    def restored(self, reader: Reader, simulated: dict, n: int) -> dict[str, Traceable]:
         """Return simulated rows in encoded form, with uninformative columns missing."""
         out = {}
         for name, likelihood in self.likelihoods.items():
-            shape, rows = (n, len(self.schema.blocks[name])), simulated.get(name)
-            sparse = issparse(rows) or (rows is None and self.schema.container in SPARSE)
-            missing = -1 if likelihood.kind == "levels" else np.nan
-            blank = csr_array(shape) if sparse else np.full(shape, missing)
-            kept = posterior.reader.kept.get(name)
-            if rows is not None and kept is not None:
-                rows = posterior.reader.full[name].restore(rows, kept, blank)
-            out[name] = blank if rows is None else rows
+            shape = n, len(self.schema.blocks[name])
+            if name in simulated:
+                out[name] = reader.selections[name].restored(simulated[name], shape[1])
+            elif self.schema.container in SPARSE:
+                out[name] = csr_array(shape)
+            else:
+                out[name] = np.full(shape, -1 if likelihood.kind == "levels" else np.nan)
         return out
 
     def labelled(self, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
@@ -271,17 +247,14 @@ class TrainingState:
         codes, weight = together(seen, self.classes)
         return LabelledRows(encoded, codes, weight, one_each(weight))
 
-    def leave_one_out(
-        self, prior: Spec, rows: LabelledRows, reader: Reader | None = None
-    ) -> Scores:
+    def leave_one_out(self, prior: Spec, rows: LabelledRows) -> Scores:
         """Return the scores of rows, each given the others (see `inference.leave_one_out`).
 
         Args:
             prior: of the classes.
             rows: of the fit.
-            reader: of the posterior, if the fit has one.
         """
-        problem = self.problem(prior, reader)
+        problem = self.problem(prior)
         with self.naming_columns(problem):
             if self.unlabelled is None:
                 return leave_one_out(problem, rows)
@@ -411,7 +384,7 @@ class TrainingState:
             return Posterior(components, Tempered(*stated_powers(temper)))
         if temper not in ("learn", "columns", None):
             raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
-        pattern = [block for block in self.pattern_blocks() if block in reader.kept]
+        pattern = [block for block in self.pattern_blocks() if block in reader.selections]
         if temper is None and not pattern:
             return posterior
         if temper is None:
@@ -424,7 +397,7 @@ class TrainingState:
             judged = judged_rows(seen, self.classes, len(self.schema.used()))
         details = posterior.report.details | {ROWS_JUDGED: float(len(judged.rows))}
         posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
-        scores = self.leave_one_out(prior, rows.judging(judged.rows), reader)
+        scores = self.leave_one_out(prior, rows.judging(judged.rows))
         y, weight = rows.y[judged.rows], judged.weight
         if temper is None:
             return self.with_pattern_power(posterior, scores, y, weight)
@@ -446,7 +419,7 @@ class TrainingState:
             y: classes of these rows.
             weight: of these rows.
         """
-        pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+        pattern = np.isin(list(posterior.reader.selections), self.pattern_blocks())
         if not pattern.any():
             return posterior
         priors = pattern_priors(pattern)

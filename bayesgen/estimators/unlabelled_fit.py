@@ -313,7 +313,7 @@ def _at_weight(method: Method, problem: Problem, rows: UnlabelledRows, seed: int
     """Return what a method makes of rows without a label at a stated weight."""
     shares = first_shares(problem, rows)
     if not rows.weight.any():
-        added = rows.statistics(problem.reader.full, shares)
+        added = rows.statistics(problem.model.blocks, shares)
         return Inferred(choose(method, problem).infer(problem, seed), shares, (added,))
     if isinstance(method, MLE | MAP):
         return unlabelled.estimate(method, problem, rows, shares)

@@ -95,7 +95,7 @@ def cell_values(
     """
     ((block, j), _), *_ = rows.places(name)
     rows.components.require_imputable(block)
-    if not rows.components.reads(block, j):
+    if not rows.components.selection(block).reads(j):
         return
     kind, n_classes = rows.kind(name), len(rows.posterior.log_classes())
     most = max(draws * n_classes, len(rows.listed(name)), COUNTS)
@@ -103,7 +103,7 @@ def cell_values(
     for part in row_chunks(len(asked), max(1, FLOATS // width)):
         left = asked[part]
         if kind in ("levels", "binary"):
-            codes = _kept_codes(rows, name)
+            codes = rows.components.selection(block).codes(j, len(rows.listed(name)))
             yield _enumerated(rows, name, left, codes, _log_joints(rows, left, name, codes))
             continue
         if kind == "counts":
@@ -133,16 +133,6 @@ def _enumerated(
     weight = np.exp(np.where(np.isneginf(top), 0.0, logs - np.where(np.isneginf(top), 0.0, top)))
     cells = np.tile(values[:, None, None], (1, 1, len(asked)))
     return CellValues(rows, name, asked, cells, weight / weight.sum(axis=0), joint)
-
-
-def _kept_codes(rows: Rows, name: Name) -> np.ndarray:
-    """Return the codes of the values of a column; of levels, those that the fit kept."""
-    ((block, j), column), *_ = rows.places(name)
-    codes = np.arange(len(rows.listed(name)))
-    if column.kind != "levels":
-        return codes
-    width = rows.encoded[block].shape[1]
-    return codes[rows.components.kept_levels(block, j, len(codes), width)]
 
 
 def _log_joints(

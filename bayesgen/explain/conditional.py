@@ -102,7 +102,7 @@ def _closed_form(
 ) -> Float[np.ndarray, "row 3"] | None:
     """Return mean and ends of mixtures of Student-t, or normal, distributions; None of others."""
     ((block, j), column), *others = rows.places(name)
-    if others or rows.kind(name) == "counts" or not rows.components.reads(block, j):
+    if others or rows.kind(name) == "counts" or not rows.components.selection(block).reads(j):
         return None
     n_classes, moments = len(rows.posterior.log_classes()), []
     for part in row_chunks(len(asked), max(1, FLOATS // (n_classes * len(rows.cells)))):

@@ -22,7 +22,6 @@ from bayesgen.inference.components import (
     take_rows,
 )
 from bayesgen.inference.draws import Draws, as_draws
-from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import (
     Scores,
     add_weighed,
@@ -170,15 +169,15 @@ class ClosedForm(Components):
             name: required(family, PredictiveImputation).fill(rows[name], own, rng)
             for name, family in self.families.items()
         }
-        return restored(self.reader, encoded, parts)
+        return self.reader.imputed(encoded, parts)
 
     def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return the distribution of missing cells, parameters integrated out."""
-        rows = self.reader.read(encoded)[block]
-        family = self.families[block]
+        family, rows = self.families[block], self.reader.read(encoded)[block]
         if not isinstance(family, CellDistribution):
             return None
-        return restored_cells(self.reader, block, family.conditional(rows, own))
+        cells = family.conditional(rows, own)
+        return self.reader.restored_cells(block, cells, encoded[block].shape[1])
 
     def with_draws(self, n: int) -> "ClosedForm":
         """Return the same with at most n draws, which are kept for other calls."""

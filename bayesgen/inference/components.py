@@ -21,6 +21,7 @@ from bayesgen.inference.scores import Scores, class_probabilities, likelihood_of
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities
 from bayesgen.likelihoods.protocols import Imputation, required
+from bayesgen.likelihoods.selection import NOTHING, Selection
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -213,20 +214,9 @@ class Components(abc.ABC):
 
     # -- missing cells ---------------------------------------------------------------------------
 
-    def reads(self, block: str, j: int) -> bool:
-        """Return whether the fit kept anything of a column."""
-        if block not in self.reader.kept:
-            return False
-        kept = self.reader.kept[block]
-        return kept is None or self.reader.full[block].subset_axis != "feature" or j in kept
-
-    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
-        """Return which levels of a column the fit kept, by code; the block has n_columns."""
-        kept = self.reader.kept[block]
-        codes = np.full((n_levels, n_columns), -1)
-        codes[:, j] = np.arange(n_levels)
-        seen = codes if kept is None else self.reader.full[block].select(codes, kept)
-        return seen[:, j] >= 0
+    def selection(self, block: str) -> Selection:
+        """Return what the model reads of a block."""
+        return self.reader.selections.get(block, NOTHING)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return a key shared by the columns that are dependent given the class.

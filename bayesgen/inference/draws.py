@@ -27,7 +27,6 @@ from bayesgen.inference.components import (
     take_rows,
 )
 from bayesgen.inference.report import Report
-from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import add_weighed, class_probabilities
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import CellDensities, by_missing_pattern, is_missing, row_chunks
@@ -264,7 +263,7 @@ class Draws(Components):
                 parts[name][at] = required(family, Imputation).fill_given(
                     params, rows[name][at], own[at], rng
                 )
-        return restored(self.reader, encoded, parts)
+        return self.reader.imputed(encoded, parts)
 
     def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return the distribution of missing cells under a point estimate; None under draws."""
@@ -275,7 +274,7 @@ class Draws(Components):
         if not isinstance(family, CellDistribution):
             return None
         cells = family.conditional_given(params, rows, own)
-        return restored_cells(self.reader, block, cells)
+        return self.reader.restored_cells(block, cells, encoded[block].shape[1])
 
     def _draws_and_classes(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None

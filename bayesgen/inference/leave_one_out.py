@@ -17,7 +17,6 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -37,10 +36,11 @@ from bayesgen.likelihoods.protocols import (
     Vectorised,
     required,
 )
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Block as Rows
-from bayesgen.typing import Encoded, Joint, Kept, Labels, Params, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
@@ -102,7 +102,7 @@ def leave_one_out(
     reader, left_out = problem.reader, rows.left_out
     log_classes = _log_classes(problem, left_out)
     n_rows, n_classes = log_classes.shape
-    parts = np.zeros((n_rows, len(reader.full), n_classes))
+    parts = np.zeros((n_rows, len(reader.selections), n_classes))
     if problem.guesses is None:
         for i, (name, x) in enumerate(reader.read(left_out.encoded).items()):
             center = None if centers is None else centers[name]
@@ -110,9 +110,10 @@ def leave_one_out(
             parts[:, i] = _under_one_prior(prior, statistics, x, left_out, n_classes, center)
     else:
         guesses = problem.guesses
-        for i, (name, full) in enumerate(reader.full.items()):
+        for i, (name, selection) in enumerate(reader.selections.items()):
             likelihood, statistics = guesses.blocks[name], guesses.statistics.blocks[name]
-            block = Block(likelihood, full, statistics, rows.encoded[name], rows, n_classes)
+            prior, x = problem.model.blocks[name], rows.encoded[name]
+            block = Block(likelihood, prior, selection, statistics, x, rows, n_classes)
             parts[:, i] = block.scores()
     joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(left_out.encoded)
     return Scores(joint, log_classes, parts)
@@ -140,12 +141,14 @@ def _log_classes(problem: Problem, rows: LabelledRows) -> Joint:
 class Block:
     """A block of rows that are left out in turn.
 
-    likelihood: guesses as the user left them. full: the same, completed from all rows. statistics:
-    of all rows. x: all rows, encoded. rows: their labels and weights.
+    likelihood: guesses as the user left them. prior: the same, completed from all rows, over the
+    positions of `selection`. statistics: of all rows, over all positions. x: all rows, encoded.
+    rows: their labels and weights.
     """
 
     likelihood: Likelihood
-    full: Likelihood
+    prior: Likelihood
+    selection: Selection
     statistics: Statistics
     x: Rows
     rows: LabelledRows
@@ -155,18 +158,20 @@ class Block:
         """Return log p(x_i given y = k, the rows without i), shape (judged, class)."""
         rows, block = self.rows, self
         judged = np.arange(len(rows.y)) if rows.judged is None else rows.judged
-        if self.constant.all():
-            return np.zeros((len(judged), self.n_classes))
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
-        if isinstance(self.full, LeaveOneOut):
-            out = self.full.leave_one_out(self.statistics, self.x[judged], y, weight, away)
+        if isinstance(self.prior, LeaveOneOut):
+            statistics, x = (
+                self.selection.take(self.statistics),
+                self.selection.read(self.x[judged]),
+            )
+            out = self.prior.leave_one_out(statistics, x, y, weight, away)
         elif not isinstance(self.likelihood, Vectorised) or issparse(self.x):
             return self.one_by_one(judged)
         else:
             if getattr(self.statistics, "has_missing", False):
                 block = self.zero_filled()
-                informative = block.informative(block.statistics)
-                incomplete = missing_cells(block.informative(block.full), informative)
+                statistics = self.selection.take(block.statistics)
+                incomplete = missing_cells(self.prior, statistics)
                 if incomplete is not None:
                     return block.by_folds(incomplete, judged)
             out = np.full((len(judged), self.n_classes), np.nan)
@@ -179,29 +184,11 @@ class Block:
         return out
 
     @functools.cached_property
-    def constant(self) -> np.ndarray:
-        """The positions that cannot tell classes apart, as booleans; a single False: none."""
-        constant = self.full.uninformative()
-        return np.zeros(1, dtype=bool) if constant is None else constant
-
-    @functools.cached_property
     def indispensable(self) -> Positions:
         """The rows that cannot be subtracted (see the function `indispensable`)."""
         if self.likelihood.kind != "numbers":
             return np.empty(0, dtype=int)
         return indispensable(self.x, self.rows.y, self.rows.weight, self.rows.away)
-
-    def informative(self, whole: Any) -> Any:
-        """Return statistics or a likelihood without positions that cannot tell classes apart."""
-        if not self.constant.any():
-            return whole
-        return whole.take(self.full.subset_axis, np.flatnonzero(~self.constant))
-
-    def _read(self, x: Rows) -> Kept:
-        """Return rows without the positions that cannot tell classes apart."""
-        if not self.constant.any():
-            return x
-        return self.full.select(x, np.flatnonzero(~self.constant))
 
     def _statistics_of(self, where: Positions, weight: Weights) -> Statistics:
         """Return the statistics of some of the rows under other weights."""
@@ -227,16 +214,14 @@ class Block:
         removed = self.likelihood.statistics_per_row(x, away, self._n_levels)
         others = self.statistics.without_each(removed, y)
         prior = self.likelihood.complete(others)
-        constant = prior.uninformative()
-        alike = True if constant is None else (constant == self.constant).all(axis=-1)
-        alike = np.broadcast_to(alike, len(where))
+        alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(where))
         if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
             if alike.any():
                 out[alike] = self.subtracted(where[alike])
             return out
-        prior, others = self.informative(prior), self.informative(others)
-        return required(prior, Vectorised).log_predictive_updated(others, self._read(x))
+        prior, others = self.selection.take(prior), self.selection.take(others)
+        return required(prior, Vectorised).log_predictive_updated(others, self.selection.read(x))
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
@@ -269,14 +254,12 @@ class Block:
 
         Such a column, never observed or constant, is then constant: the rows count as complete.
         """
-        if self.full.subset_axis != "feature" or not self.constant.any():
+        index, statistics = self.selection.index, self.selection.take(self.statistics)
+        if index is None or self.selection.n_levels or getattr(statistics, "has_missing", False):
             return self
-        kept = np.flatnonzero(~self.constant)
-        part = self.statistics.take("feature", kept)
-        if getattr(part, "has_missing", False):
-            return self
-        statistics = part.reindex("feature", kept, self.x.shape[1])
-        x = np.where(self.constant, 0.0, self.x)
+        x = np.zeros_like(self.x)
+        x[:, index] = self.x[:, index]
+        statistics = statistics.reindex("feature", index, x.shape[1])
         return dataclasses.replace(self, statistics=statistics, x=x)
 
     def by_folds(self, incomplete: IncompleteData, judged: Positions) -> Joint:
@@ -289,7 +272,7 @@ class Block:
 
         incomplete: the inference from all rows.
         """
-        x, y, away = self._read(self.x), self.rows.y, self.rows.away
+        x, y, away = self.selection.read(self.x), self.rows.y, self.rows.away
         folds = fold_of_each(incomplete, x[judged], y[judged])
         out = np.empty((len(folds), self.n_classes))
         for fold in np.unique(folds).tolist():
@@ -312,10 +295,10 @@ class Block:
         others = np.delete(np.arange(len(self.rows.y)), fold)
         statistics = self._statistics_of(others, self.rows.weight[others])
         prior = self.likelihood.complete(statistics)
-        constant = prior.uninformative()
         # without some rows another column may be constant: its guess needs them
-        same = constant is None or np.array_equal(constant, self.constant)
-        return self.informative(prior if same else self.full), self.informative(statistics)
+        alike = self.selection.leaves_out(prior.uninformative())
+        prior = self.selection.take(prior) if alike else self.prior
+        return prior, self.selection.take(statistics)
 
 
 def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positions:

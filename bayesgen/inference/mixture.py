@@ -24,6 +24,7 @@ from bayesgen.inference.stacking import dealt, from_able, shares, stacked
 from bayesgen.inference.weighted_quantiles import evenly, taken
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -392,15 +393,10 @@ class Mixture(Components):
 
     # -- missing cells ---------------------------------------------------------------------------
 
-    def reads(self, block: str, j: int) -> bool:
-        """Return whether the fit of a member kept anything of a column."""
+    def selection(self, block: str) -> Selection:
+        """Return what the model of a member reads of a block."""
         member, name = self._owner(block)
-        return member.components.reads(name, j)
-
-    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
-        """Return which levels of a column the fit of a member kept."""
-        member, name = self._owner(block)
-        return member.components.kept_levels(name, j, n_levels, n_columns)
+        return member.components.selection(name)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return one key: in a mixture every cell depends on all others."""

@@ -111,7 +111,7 @@ class _Chain:
 
     def _labelled(self, joint: Joint) -> ModelStatistics:
         """Return the statistics of the rows with labels drawn given log a_ik."""
-        likelihoods, weight = self.problem.reader.full, self.rows.weight
+        likelihoods, weight = self.problem.model.blocks, self.rows.weight
         if (weight <= 1).all():
             # one label each
             return self.rows.labelled(likelihoods, _drawn(joint, self.rng))

@@ -126,7 +126,7 @@ class Maximum:
     @functools.cached_property
     def added(self) -> ModelStatistics:
         """The statistics that are expected of the rows without a label."""
-        return self.rows.statistics(self.problem.reader.full, self.shares)
+        return self.rows.statistics(self.problem.model.blocks, self.shares)
 
     @property
     def details(self) -> dict[str, float]:
@@ -161,7 +161,7 @@ def maximize(
     model = with_one_prior(problem.model, statistics, start)
     encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
-        expected = problem.plus(rows.statistics(reader.full, shares)).statistics
+        expected = problem.plus(rows.statistics(problem.model.blocks, shares)).statistics
         params, findings, _ = closed_forms(method, model, expected, params, cell_steps)
         draw = {
             owner: {name: np.asarray(value)[None] for name, value in values.items()}

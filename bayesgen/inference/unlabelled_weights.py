@@ -127,7 +127,7 @@ def _logs_without(fold: LabelledRows, whole: Maximum) -> Float[np.ndarray, " row
     lost = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
     maximum = maximize(
         MAP(),
-        problem.minus(lost.labelled(problem.reader.full, fold.y)),
+        problem.minus(lost.labelled(problem.model.blocks, fold.y)),
         rows,
         whole.shares,
         tolerance=TOLERANCE,

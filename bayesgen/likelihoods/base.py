@@ -30,7 +30,6 @@ from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
     Block,
-    Kept,
     Labels,
     Params,
     Traceable,
@@ -290,6 +289,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Whether fitted rows may have missing cells."""
     warns_uninformative: ClassVar[bool] = True
     """Whether to warn about uninformative columns."""
+    blank: ClassVar[float] = np.nan
+    """What the cells of uninformative columns are in simulated rows: missing, by default."""
     most_cells: ClassVar[int | None] = None
     """Largest number of combinations of levels of a block; None without a limit."""
     caveat: ClassVar[str] = ""
@@ -352,6 +353,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         prior = getattr(self, "prior", "conjugate")
         return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
 
+    @property
+    def n_levels(self) -> tuple[int, ...]:
+        """The number of levels of each column, once completed; () if there are none."""
+        return ()
+
     def equivalent_family(self) -> "Likelihood":
         """Return the simpler family equivalent to the settings, if there is one, else itself."""
         return self
@@ -382,19 +388,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the prior with every None guess filled and every array of its declared shape."""
 
     def uninformative(self) -> np.ndarray | None:
-        """Return a mask of the positions of `subset_axis` that cannot tell classes apart."""
+        """Return a mask of the columns, or flat levels, that cannot tell classes apart."""
         return None
-
-    subset_axis: ClassVar[str] = "feature"
-
-    def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return encoded rows for a likelihood that kept `index` of its subset axis."""
-        return x[:, index]
-
-    def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return `blank` with the rows of `select` written back: the inverse of `select`."""
-        blank[:, index] = x
-        return blank
 
     # -- parameters -------------------------------------------------------------------------
 

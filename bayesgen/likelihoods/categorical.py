@@ -19,11 +19,9 @@ from bayesgen.likelihoods.dirichlet import (
     log_gammas,
     log_ratios,
     log_sums,
-    narrowed,
     segments,
     simplexes_transform,
     starts,
-    widened,
 )
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
@@ -129,7 +127,6 @@ class Categorical(Columnwise):
     }
     scalars: ClassVar = ("rows_per_level",)
     words: ClassVar = {"probs": ("uniform",)}
-    subset_axis: ClassVar[str] = "level"
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
 
     @classmethod
@@ -226,14 +223,6 @@ class Categorical(Columnwise):
         if axis == "level":
             object.__setattr__(kept, "n_levels", kept_levels(self.n_levels, index))
         return kept
-
-    def select(self, x: Block, index: np.ndarray) -> Block:
-        """Return codes among the kept levels; a code that was not kept is missing."""
-        return narrowed(x, index, self.n_levels)
-
-    def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: the inverse of `select`."""
-        return widened(x, index, self.n_levels, blank)
 
     # -- densities ---------------------------------------------------------------------------------
 

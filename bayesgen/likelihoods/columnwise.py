@@ -32,7 +32,6 @@ from bayesgen.typing import (
     Block,
     Evidence,
     Joint,
-    Kept,
     Labels,
     LevelCounts,
     Params,
@@ -201,10 +200,6 @@ class Columnwise(ExponentialFamily[CellSums]):
         if missing is not None:
             out[np.tile(missing, out.shape[1] // max(x.shape[1], 1))] = 0.0
         return out
-
-    def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return the columns that were kept."""
-        return sparse.kept_columns(x, index)
 
     # -- the prior and its update ----------------------------------------------------------------
 

@@ -56,11 +56,12 @@ def narrowed(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
     return out
 
 
-def widened(x: Block, index: np.ndarray, n_levels: tuple[int, ...], blank: Block) -> Block:
-    """Return codes among all levels, written into `blank`: the inverse of `narrowed`."""
+def widened(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
+    """Return codes among all levels: the inverse of `narrowed`."""
+    out = np.full_like(x, -1)
     for j, kept in enumerate(kept_codes(index, n_levels)):
-        blank[:, j] = np.append(kept, -1)[x[:, j]]
-    return blank
+        out[:, j] = np.append(kept, -1)[x[:, j]]
+    return out
 
 
 def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarray:

@@ -24,7 +24,6 @@ from bayesgen.likelihoods.dirichlet import (
     log_gammas,
     narrowed,
     starts,
-    widened,
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.likelihoods.remainder import Remainder, by_class, class_weights_left, subtracted
@@ -234,7 +233,6 @@ class JointCategorical(DirichletVector[JointStatistics]):
     }
     scalars: ClassVar = ("rows_per_cell",)
     words: ClassVar = {"probs": ("uniform",)}
-    subset_axis: ClassVar[str] = "level"
 
     def axis_labels(
         self, columns: Sequence[str], levels: Sequence[str]
@@ -307,14 +305,6 @@ class JointCategorical(DirichletVector[JointStatistics]):
         probs = kept_cells(self.probs, index, self.n_levels)
         n_levels = kept_levels(self.n_levels, index)
         return self.with_arrays({"probs": probs, "n_levels": n_levels, "idle": ()})
-
-    def select(self, x: Block, index: np.ndarray) -> Block:
-        """Return codes among the kept levels; a code that was not kept is missing."""
-        return narrowed(x, index, self.n_levels)
-
-    def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: the inverse of `select`."""
-        return widened(x, index, self.n_levels, blank)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log of the sum of probs over consistent cells, shape (row, class)."""

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy.sparse import issparse
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
@@ -23,8 +22,8 @@ from bayesgen.likelihoods.multinomial_scores import (
     urn_scores,
 )
 from bayesgen.likelihoods.remainder import Remainder, subtracted
-from bayesgen.likelihoods.sparse import class_sums, kept_columns, sparse_chunks, widened
-from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
+from bayesgen.likelihoods.sparse import class_sums, sparse_chunks
+from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
@@ -144,6 +143,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     sparse: ClassVar[bool] = True
     allows_missing_at_fit: ClassVar[bool] = False
     warns_uninformative: ClassVar[bool] = False
+    blank: ClassVar[float] = 0.0
     axes: ClassVar = {
         "probs": ("class", "feature"),
         "rows": ("class",),
@@ -245,18 +245,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
             return kept
         share = kept.probs.sum(axis=1)
         return kept.with_arrays({"probs": kept.probs / share[:, None], "rows": kept.rows * share})
-
-    def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return the words that were kept."""
-        return kept_columns(x, index)
-
-    def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return rows of all words: those left out have the count 0."""
-        if issparse(x):
-            return widened(x, index, blank.shape[1])
-        out = np.zeros_like(blank)
-        out[:, index] = x
-        return out
 
     def log_evidence(self, statistics: MultinomialStatistics) -> float:
         """Return the sum of log Dirichlet-multinomial terms, coefficients included."""

@@ -158,11 +158,6 @@ def kept_columns(x: Block, index: np.ndarray) -> Kept:
     return csr_array((data, indices, x.indptr), (x.shape[0], len(index)))
 
 
-def widened(x: csr_array, index: np.ndarray, size: int) -> csr_array:
-    """Return sparse rows of the columns `index` as rows of all `size` columns."""
-    return csr_array((x.data, index[x.indices], x.indptr), (x.shape[0], size))
-
-
 def first_missing(x: Block) -> tuple[int, int] | None:
     """Return the first column with missing cells and their number, or None."""
     cells = x.data if issparse(x) else x

@@ -49,7 +49,7 @@ def descriptions(model: Model) -> list[tuple[Description, list]]:
     reader = model.posterior_.reader
     columns: dict[Description, list] = {}
     for block, family in model.state_.likelihoods.items():
-        if block in reader.kept:
+        if block in reader.selections:
             names = model.state_.columns(reader, block)
             columns.setdefault(family.describe(), []).extend(names)
     return list(columns.items())

@@ -69,7 +69,7 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
         probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
     params = {"class": {"probs": probs}, OWNER: values}
     return ProgramDraws(
-        Reader({}, {}), report, params, {}, stats, program=program, labels_alike=facts.labels_alike
+        Reader({}), report, params, {}, stats, program=program, labels_alike=facts.labels_alike
     )
 
 

@@ -18,6 +18,7 @@ from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.likelihood import repaired_factor
 from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.likelihoods.selection import Selection
 
 
 def test_names_of_two_types_are_refused_by_name(rng):
@@ -43,7 +44,11 @@ def test_rows_are_left_out_beside_a_column_that_is_never_observed(spread, rng):
     for table in (x, holed):
         rows = LabelledRows({}, y, np.ones(20), np.ones(20))
         whole = prior.statistics(table, y, np.ones(20), n_classes=2)
-        found.append(Block(prior, prior.complete(whole), whole, table, rows, 2).scores())
+        completed = prior.complete(whole)
+        selection = Selection.of(completed)
+        informative = selection.take(completed)
+        block = Block(prior, informative, selection, whole, table, rows, 2)
+        found.append(block.scores())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
 
 

@@ -19,6 +19,7 @@ from bayesgen.inference import ClosedForm, Draws, Exact, Report, closed_blocks, 
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import averaged
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model
 from bayesgen.problem import Problem
 
@@ -87,7 +88,7 @@ def test_augmentation_keeps_the_kernels_of_a_closed_form():
     problem, x, _ = build({n: CASES[n].prior for n in names}, 30, gaps=True)
     fit = bg.Augmentation(draws=200, warmup=5).infer(problem, 0)
     some = {"KernelDiscriminant": fit.blocks["KernelDiscriminant"]}
-    reader = dataclasses.replace(problem.reader, kept={"KernelDiscriminant": None})
+    reader = dataclasses.replace(problem.reader, selections={"KernelDiscriminant": Selection()})
     alone = Problem(problem.model.only(some), problem.statistics, reader)
     draws = dataclasses.replace(fit, blocks=some, reader=reader)
     require_mean_densities(draws, alone, few({n: x[n] for n in some}))
@@ -127,7 +128,7 @@ def test_wrong_draws_are_noticed(fault, monkeypatch):
     )
     blocks = {"Normal": statistics.blocks["Normal"], "again": statistics.blocks["Normal"]}
     statistics = dataclasses.replace(statistics, blocks=blocks)
-    reader = dataclasses.replace(reader, full=model.blocks, kept=dict.fromkeys(blocks))
+    reader = dataclasses.replace(reader, selections=dict.fromkeys(blocks, Selection()))
     x = few(x | {"again": x["Normal"]})
     built = Problem(model, statistics, reader)
     if fault is None:

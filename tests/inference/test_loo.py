@@ -13,6 +13,7 @@ import bayesgen as bg
 from bayesgen.errors import LowSampleSize, UnsupportedOperation
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.inference.scores import Scores
+from bayesgen.likelihoods.selection import Selection
 
 CONJUGATE = [
     name
@@ -23,7 +24,10 @@ CONJUGATE = [
 
 def left_out(prior, whole, x, rows, n_classes=laws.N_CLASSES):
     """Return what the other rows say of each row, taken out of the statistics of all."""
-    return Block(prior, prior.complete(whole), whole, x, rows, n_classes).scores()
+    completed = prior.complete(whole)
+    selection = Selection.of(completed)
+    informative = selection.take(completed)
+    return Block(prior, informative, selection, whole, x, rows, n_classes).scores()
 
 
 def alone(prior, case, x, y, weight, i):

@@ -27,13 +27,13 @@ def sampled():
 def enumerated(clf):
     """The same over all labelings, under the prior that the fit completed."""
     problem = clf.state_.problem(clf.class_prior)
-    model, reader = problem.model, problem.reader
+    model = problem.model
     (rows,) = clf._training
     encoded = rows.unlabelled.encode(clf.state_.schema, "missing")
     sizes = {"n_classes": 2, "n_levels": {"a": (), "b": (3,)}}
     logs, moments = [], []
     for y in itertools.product([0, 1], repeat=HIDDEN):
-        own = model_statistics(reader.full, encoded, np.array(y), np.ones(HIDDEN), **sizes)
+        own = model_statistics(model.blocks, encoded, np.array(y), np.ones(HIDDEN), **sizes)
         whole = problem.plus(own).statistics
         logs.append(model.log_evidence(whole))
         after = model.posterior(whole).blocks["a"]

@@ -38,9 +38,9 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
         cells = {block: x[others] for block, x in encoded.items()}
         n_levels = dict.fromkeys(encoded, ())
         rest = model_statistics(
-            reader.full, cells, y[others], np.ones(11), n_classes=3, n_levels=n_levels
+            model.blocks, cells, y[others], np.ones(11), n_classes=3, n_levels=n_levels
         )
-        after = model.posterior(reader.kept_of(rest + part))
+        after = model.posterior(reader.take(rest + part))
         one = reader.read({block: x[i : i + 1] for block, x in encoded.items()})
         joint = after.classes.log_predictive() + sum(
             family.log_predictive(one[block])[0] for block, family in after.blocks.items()
@@ -65,7 +65,7 @@ def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
     sizes = {"n_classes": 3, "n_levels": dict.fromkeys(encoded, ())}
     for i in range(24):
         one = {block: x[i : i + 1] for block, x in encoded.items()}
-        row = model_statistics(problem.reader.full, one, y[i : i + 1], np.ones(1), **sizes)
+        row = model_statistics(problem.model.blocks, one, y[i : i + 1], np.ones(1), **sizes)
         others = whole.minus(row).statistics
         after = problem.model.posterior(expected_statistics(problem.model, others, centers)[0])
         joint = after.classes.log_predictive() + sum(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from bayesgen.errors import InvalidArgument
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import Arrays
+from bayesgen.likelihoods.selection import Selection
 
 ERRORS = 5.0
 DRAWS = 4000
@@ -143,7 +144,7 @@ def law_weight(case: Case, likelihood: Likelihood) -> None:
         args = {"n_classes": N_CLASSES, "n_levels": case.n_levels[at]}
         light = likelihood.statistics(x[:, at], y, 1.0 - gaps[:, j], **args)
         index = np.flatnonzero((column == j) | likelihood.joint)
-        same(light, whole.take(likelihood.subset_axis, index))
+        same(light, whole.take("level" if case.n_levels else "feature", index))
 
 
 def law_sequence(case: Case, likelihood: Likelihood) -> None:
@@ -280,8 +281,8 @@ def law_marginal(case: Case, likelihood: Likelihood) -> None:
         gaps = np.where(left_out, case.blank, fresh)
         if likelihood.conjugate:
             index = np.flatnonzero(np.isin(np.repeat(range(3), sizes), seen))
-            part = after.take(after.subset_axis, index)
-            view = after.select(fresh, index if after.subset_axis == "level" else np.array(seen))
+            selection = Selection(index, after.n_levels)
+            part, view = selection.take(after), selection.read(fresh)
             close(part.log_predictive(view), after.log_predictive(gaps))
         if left_out.sum() == 1:
             values, weight = case.line(x, int(np.flatnonzero(left_out)[0]))

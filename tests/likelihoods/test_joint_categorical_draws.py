@@ -17,6 +17,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference import NUTS, incomplete_table
 from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.missing import missing_cells
+from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.problem import Problem
 
@@ -127,7 +128,7 @@ def test_nuts_averages_over_all_ways_to_fill_the_missing_values(rng):
     prior, statistics = completed(x, y, np.ones(len(y)))
     model = Model(ClassPrior(np.array([0.4, 0.6]), 5.0), {"t": prior})
     rows = ModelStatistics(np.bincount(y).astype(float), {"t": statistics})
-    problem = Problem(model, rows, Reader({"t": prior}, {"t": None}))
+    problem = Problem(model, rows, Reader({"t": Selection()}))
     fit = NUTS(progress=False).infer(problem, 0)
     assert fit.report.converged
     mean, sd = by_enumeration(x, y, prior)

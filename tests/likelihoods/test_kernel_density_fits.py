@@ -12,6 +12,7 @@ from bayesgen.errors import (
 )
 from bayesgen.inference.leave_one_out import Block, LabelledRows
 from bayesgen.likelihoods import KernelDensity
+from bayesgen.likelihoods.selection import Selection
 
 
 def test_a_given_bandwidth_is_exact(iris):
@@ -44,7 +45,7 @@ def test_leave_one_out_of_hostile_columns_is_refitting(bandwidth, seed):
     away, prior = np.minimum(weight, 1.0), KernelDensity(bandwidth=bandwidth)
     sums = prior.statistics(x, y, weight, n_classes=3)
     full = prior.complete(sums)
-    block = Block(prior, full, sums, x, LabelledRows({}, y, weight, away), 3)
+    block = Block(prior, full, Selection(), sums, x, LabelledRows({}, y, weight, away), 3)
     expected, found = block.one_by_one(np.arange(n)), block.scores()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     direct = full.leave_one_out(sums, x, y, weight, away)

@@ -11,6 +11,7 @@ from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels.discriminant import GRID
 from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
+from bayesgen.likelihoods.selection import Selection
 
 close = np.testing.assert_allclose
 
@@ -90,7 +91,10 @@ def test_weights_of_bandwidths_are_products_of_leave_one_out_densities():
 def left_out(prior, x, y, weight, away, classes=3):
     whole = prior.statistics(x, y, weight, n_classes=classes)
     rows = LabelledRows({}, y, weight, away)
-    return Block(prior, prior.complete(whole), whole, x, rows, classes).scores()
+    completed = prior.complete(whole)
+    selection = Selection.of(completed)
+    informative = selection.take(completed)
+    return Block(prior, informative, selection, whole, x, rows, classes).scores()
 
 
 @pytest.mark.parametrize("lose", ["one", "all"])

@@ -49,7 +49,7 @@ class Members:
         }
         most = max(sizes, key=sizes.__getitem__)
         split = (most,) if sizes[most] > 1 else ()
-        return Mixture(Reader({}, {}), report, parts, weights, densities, imputers, split)
+        return Mixture(Reader({}), report, parts, weights, densities, imputers, split)
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
         """Return which members have a density over the same columns: those of p(x).
@@ -83,7 +83,7 @@ class Members:
         return {
             f"{name}/{block}": origin
             for name, member in self.by_name.items()
-            for block, origin in member.state.kept_origin(member.posterior.reader).items()
+            for block, origin in member.state.origins(member.posterior.reader).items()
         }
 
     # -- cells -------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Members:
                 source = derived[column].name if column in derived else column
                 places.setdefault(source, []).append((f"{name}/{block}", j))
             for source, (column, (block, j)) in member.state.pattern_positions().items():
-                if member.posterior.components.reads(block, j):
+                if member.posterior.components.selection(block).reads(j):
                     patterns.setdefault(source, (column.name, []))[1].append((f"{name}/{block}", j))
         cells: dict[Name, explain.Cell] = {}
         for column, cell in places.items():

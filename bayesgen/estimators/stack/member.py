@@ -192,7 +192,7 @@ class Member:
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
         able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
-            scores = self.state.leave_one_out(clf.class_prior, labelled, posterior.reader)
+            scores = self.state.leave_one_out(clf.class_prior, labelled)
             return MemberScores(scores, posterior.readout, able)
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))

@@ -318,10 +318,6 @@ class KernelDiscriminant(Conjugate[Rows]):
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
     ) -> Joint:
         """Return log p(x_i given y = k, the rows without i), (row, class) (see `LeaveOneOut`)."""
-        kept = np.flatnonzero(~self.uninformative())
-        if len(kept) < x.shape[1]:
-            prior, statistics = self.take("feature", kept), statistics.take("", kept)
-            return prior.leave_one_out(statistics, x[:, kept], y, weight, away)
         after, moments = self._with_rows(statistics)
         seen = np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
