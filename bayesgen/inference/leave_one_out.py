@@ -160,10 +160,8 @@ class Block:
         judged = np.arange(len(rows.y)) if rows.judged is None else rows.judged
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
         if isinstance(self.prior, LeaveOneOut):
-            statistics, x = (
-                self.selection.take(self.statistics),
-                self.selection.read(self.x[judged]),
-            )
+            x = self.selection.read(self.x[judged])
+            statistics = self.selection.take(self.statistics)
             out = self.prior.leave_one_out(statistics, x, y, weight, away)
         elif not isinstance(self.likelihood, Vectorised) or issparse(self.x):
             return self.one_by_one(judged)
