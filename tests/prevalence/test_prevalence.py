@@ -1,6 +1,5 @@
 """Estimates of prevalence: laws, oracles, planted faults, and every kind of classifier."""
 
-import copy
 import dataclasses
 from functools import cache
 
@@ -15,7 +14,6 @@ from bayesgen.errors import (
     CountsAsMissing,
     InvalidArgument,
     InvalidData,
-    InvalidFile,
     UnsupportedOperation,
 )
 from bayesgen.inference import ClosedForm, Mixture, Tempered
@@ -504,16 +502,6 @@ def test_saved_and_copied_classifiers_estimate(fitted, population, tmp_path):
         bg.load(tmp_path / "shifted.bgm").predict_proba(population[0]),
         shifted.predict_proba(population[0]),
     )
-
-
-@pytest.mark.parametrize(
-    "wrong", [np.zeros(4), prevalence.LeftOutRows(np.zeros((4, 2)), np.zeros(4, int), np.ones(4))]
-)
-def test_files_of_stacks_whose_left_out_rows_do_not_fit_are_refused(fitted, wrong, tmp_path):
-    other = copy.copy(fitted["stack"])
-    other._left_out = wrong
-    with pytest.raises(InvalidFile, match=r"left_out.log_proba has 2 along|'numpy.ndarray' object"):
-        other.save(tmp_path / "model.bgm")
 
 
 def test_groups_by_groupby(fitted):
