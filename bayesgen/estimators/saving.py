@@ -139,7 +139,7 @@ class ModelFile(Registry):
         fitted = {key: part for key, part in state.items() if key not in skipped}
         if self.rows and value is self.root:
             fitted[ROWS] = [rows.as_data() for rows in self.rows]
-        return self.names[cls], {"parameters": parameters, "fitted": fitted}
+        return self.name_of(cls), {"parameters": parameters, "fitted": fitted}
 
     def together(self, name: str, parts: Parts) -> object:
         """Return the object of a type and its parts.

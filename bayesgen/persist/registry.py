@@ -60,8 +60,17 @@ class Registry:
                 return "scipy.csr_array", {name: getattr(value, name) for name in names}
         if dataclasses.is_dataclass(value) and type(value) in self.names:
             fields = dataclasses.fields(value)
-            return self.names[type(value)], {f.name: getattr(value, f.name) for f in fields}
+            return self.name_of(type(value)), {f.name: getattr(value, f.name) for f in fields}
         return None
+
+    def name_of(self, cls: type) -> str:
+        """Return the name of a type, which from now on stands for this one.
+
+        A cell of a notebook that ran twice leaves two classes of one name.
+        """
+        name = self.names[cls]
+        self.types[name] = cls
+        return name
 
     def together(self, name: str, parts: Parts) -> object:
         """Return an object made by the constructor of its type, which validates.

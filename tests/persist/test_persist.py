@@ -361,6 +361,17 @@ def test_classes_of_the_users_own_are_named_to_load(tmp_path, rng):
             bg.load(tmp_path / "model.bgm", classes=classes)
 
 
+def test_a_class_that_was_defined_twice_is_saved_as_the_one_that_is_used(tmp_path):
+    """As by a cell of a notebook that ran twice; the later class has another constructor."""
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    first, _second = (
+        type("Twice", (bg.NaiveBayes,), {"__init__": make, "__module__": __name__})
+        for make in (bg.NaiveBayes.__init__, lambda self, *, strength=1.0: None)
+    )
+    found = saved_and_loaded(first().fit(X, y), tmp_path, classes=[first])
+    assert type(found) is first
+
+
 # -- the file --------------------------------------------------------------------------------------
 
 
