@@ -371,13 +371,23 @@ def test_left_out_rows_of_a_stack_of_one_are_those_of_its_member():
 
 
 def test_left_out_rows_of_a_tempered_member_that_folds_judge_have_its_power_once():
-    """Under even classes they are the predictions by whose log loss it was judged."""
-    X, y = table(90)
-    member = bg.NaiveBayes(class_prior="uniform", inference="map", temper=0.5)
-    stack = bg.StackedClassifier([member], temper=None, pool=None, random_state=0).fit(X, y)
-    left_out = left_out_rows(stack)
-    loss = -left_out.log_proba[np.arange(90), left_out.codes].mean()
-    assert loss == pytest.approx(stack.report_.details["leave-one-out log loss"], abs=1e-9)
+    X, y = normal_pair(40)  # of two classes, so that the power does not change the folds
+    plain, tempered = (
+        bg.StackedClassifier(
+            [bg.NaiveBayes(class_prior="uniform", inference="map", temper=temper)],
+            temper=None,
+            pool=None,
+            random_state=0,
+        ).fit(X, y)
+        for temper in (None, 0.5)
+    )
+    halves = 0.5 * left_out_rows(plain).log_proba
+    expected = halves - np.logaddexp.reduce(halves, axis=1, keepdims=True)
+    left_out = left_out_rows(tempered)
+    np.testing.assert_allclose(left_out.log_proba, expected, atol=1e-9)
+    # by the same predictions it was judged
+    loss = -left_out.log_proba[np.arange(40), left_out.codes].mean()
+    assert loss == pytest.approx(tempered.report_.details["leave-one-out log loss"], abs=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LabelShiftRejected")  # rows without noise
