@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from bayesgen.explain.cells import Rows
 from bayesgen.inference import class_probabilities
@@ -23,7 +23,7 @@ LEFT_OUT = 1e-9
 COUNTS, MOST_COUNTS = 64, 4096
 """Counts summed at a time, and in all; larger ones are simulated."""
 
-Cells = Float[np.ndarray, "stratum draw row"]
+Cells = Shaped[np.ndarray, "stratum draw row"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

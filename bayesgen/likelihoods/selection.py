@@ -54,7 +54,7 @@ class Selection:
             return kept_codes(self.index, self.n_levels)[column]
         return np.arange(size if self.reads(column) else 0)
 
-    def leaves_out(self, uninformative: np.ndarray | None) -> np.ndarray | bool:
+    def leaves_out(self, uninformative: np.ndarray | None) -> np.ndarray | np.bool_ | bool:
         """Return whether a mask, perhaps one of several, marks the positions left out."""
         if uninformative is None:
             return True

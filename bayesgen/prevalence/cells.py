@@ -18,7 +18,7 @@ MOST_CELLS = 20
 ROUNDING = 1e-9
 """Relative difference, at most, of scores of tied rows that are computed among other rows."""
 
-Cells = Int[np.ndarray, " row"]
+Cells = Int[np.ndarray, "..."]
 Scores = Float[np.ndarray, " row"]
 
 # -- cells of columns ------------------------------------------------------------------------------
@@ -76,7 +76,9 @@ def _of_levels(column: TableColumn, places: dict[str, int]) -> Cells:
 # -- cells of scores -------------------------------------------------------------------------------
 
 
-def cells_by_density(labeled: Joint, new: Joint, fitted: Joint) -> tuple[Cells, Cells]:
+def cells_by_density(
+    labeled: Joint, new: Float[np.ndarray, "other class"], fitted: Joint
+) -> tuple[Cells, Cells]:
     """Return the cells of log p(x) of labeled rows and of new rows.
 
     Labeled rows are scored from the others, except that tied ones are scored from all, as the new

@@ -74,7 +74,7 @@ class Adjustment:
     means: Float[np.ndarray, "class_predicted class"]
     gain: Float[np.ndarray, "class class_predicted"]
     new: Float[np.ndarray, " class"]
-    weight: Weights
+    weight: Float[np.ndarray, " other"]
     prevalence: Float[np.ndarray, " class"]
     covariance: Float[np.ndarray, "class class"]
 
@@ -82,8 +82,8 @@ class Adjustment:
 def adjusted(
     populations: Populations,
     left_out: Joint | None,
-    new: Joint,
-    weight: Weights,
+    new: Float[np.ndarray, "other class"],
+    weight: Float[np.ndarray, " other"],
     draws: Float[np.ndarray, "draw class"],
 ) -> Adjustment:
     """Return how the mean of draws of a prevalence is adjusted.
@@ -153,7 +153,7 @@ def table_of_shift(
     populations: Populations,
     left_out: Joint | None,
     fitted: Joint,
-    new: Joint,
+    new: Float[np.ndarray, "other class"],
     draws: Float[np.ndarray, "draw class"],
 ) -> DataFrame:
     """Return discrepancies and p-values by column, and of log p(x) where rows are left out.

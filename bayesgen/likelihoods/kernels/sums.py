@@ -87,7 +87,7 @@ def log_sums_without(
     return out
 
 
-def active(log_weight: Bandwidths) -> tuple[slice, Bandwidths]:
+def active(log_weight: Bandwidths) -> tuple[slice, Float[np.ndarray, " active"]]:
     """Return which bandwidths lie between the first and the last that matter, and their weights.
 
     Weights are logs, and normalized.
