@@ -190,6 +190,19 @@ def test_a_row_that_holds_all_that_varies_may_come_in_a_batch_of_its_own(make, w
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
 
 
+def test_a_column_that_is_constant_without_a_fold_keeps_its_guess():
+    """One row alone differs in a column: where a cell is missing, rows are left out by folds."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 2] = 1.0
+    X[7, 2] = 4.0
+    X[3, 0] = np.nan
+    scores = bg.LDA(inference="expected").fit(X, y).loo(X, y).to_numpy()
+    assert np.isfinite(scores).all()
+    without = bg.LDA(inference="expected").fit(X[:, :2], y).loo(X[:, :2], y).to_numpy()
+    assert np.abs(scores - without)[[7]].max() > 0.1
+
+
 def test_rows_that_the_fit_did_not_see_cannot_be_taken_away():
     X, y = bg.datasets.load_iris()
     with pytest.raises(

@@ -51,6 +51,17 @@ def test_posteriors_are_calibrated(make, data):
     assert result.uniformity.index[-1] == "log likelihood"
 
 
+def test_quantities_that_the_prior_fixes_have_no_rank():
+    """Here the class probabilities, by class_prior="uniform"."""
+    (X, y), options = iris(), {"fits": 20}
+    named = [
+        list(found(bg.NaiveBayes(class_prior=prior), (X[["sepal_width"]], y), **options).ranks)
+        for prior in (1.0, "uniform")
+    ]
+    fixed = [f"class.probs[{k}]" for k in sorted(set(y))]
+    assert named[0] == fixed + named[1]
+
+
 def tells_less(right):
     """The posterior variance is too small by a factor of four."""
 
