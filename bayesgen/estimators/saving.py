@@ -17,6 +17,7 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Components, Method, Pool, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
+from bayesgen.interactions import Cell, Interactions, Term
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -34,10 +35,11 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "components": (Components,),
     "readout": (Readout,),
     "method": get_args(Method),
+    "term": (Term,),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
-        *(Report, Words, Pool),
+        *(Report, Words, Pool, Cell, Interactions),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }

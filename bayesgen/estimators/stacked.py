@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -42,11 +43,13 @@ from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
+from bayesgen.estimators.stack.interactions import READ, JudgedCells
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
+from bayesgen.estimators.stack.weighing import Judges
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -60,8 +63,6 @@ from bayesgen.inference import (
     Readout,
     Report,
     Tempered,
-    pooling,
-    stacking,
 )
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.powers import learned_powers, stated_powers
@@ -516,31 +517,34 @@ class StackedClassifier(Classifier):
     ) -> Self:
         """Weight the members that could be judged; set all fitted attributes."""
         codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
-        log_proba = np.stack([judgement.log_proba for judgement in judgements.values()])
-        able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
-        labels = np.arange(len(codes)), codes
-        share = stacking.weights_of(log_proba[:, *labels], weight, able)
         unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
         report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
-        mixture = Members({name: members[name] for name in judgements}).mixture(share, report)
-        scores = mixture.scores_from(judgements)
-        self._readout = self._chosen_readout(scores, codes, weight, len(judgements))
-        posterior = Posterior(mixture, self._readout)
-        self._left_out = left_out_rows(posterior, judgements, codes, weight)
+        pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
+        seed = arguments.drawn_seed(self.random_state) if pool else 0
+        powers = functools.partial(self._chosen_powers, codes, weight)
+        judges = Judges(codes, weight, powers, pool, seed, report)
+        stack = judges.weighed(Members({name: members[name] for name in judgements}), judgements)
+        if pool and isinstance(self.members, str) and READ in judgements:
+            cells = JudgedCells.of(members[READ], judgements[READ], rows, judged, codes)
+            stack = judges.with_interactions(stack, cells)
+        self._readout, self._interactions = stack.readout, stack.members.interactions
+        self._left_out = left_out_rows(
+            stack.posterior, stack.judgements, stack.of_pairs, codes, weight
+        )
         self.members_ = {name: members[name].classifier for name in judgements}
         self.classes_ = classes
         self._training = (rows.to_keep(table=True),)
-        self.weights_ = dict(zip(self.members_, share.tolist(), strict=True))
+        self.weights_ = dict(zip(stack.judgements, stack.share.tolist(), strict=True))
         self.left_out_ = left_out
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
-        proba = posterior.log_proba(scores)
-        right = (proba.argmax(axis=1) == codes).astype(float)
-        details["leave-one-out log loss"] = -_mean(proba[labels], weight)
+        labels = np.arange(len(codes)), codes
+        right = (stack.left_out.argmax(axis=1) == codes).astype(float)
+        details["leave-one-out log loss"] = -_mean(stack.left_out[labels], weight)
         details["leave-one-out accuracy"] = _mean(right, weight)
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -_mean(logs[labels], weight)
-            for name, logs in zip(judgements, log_proba, strict=True)
+            f"leave-one-out log loss of {name}": -_mean(judgement.log_proba[labels], weight)
+            for name, judgement in stack.judgements.items()
         }
         self.report_ = dataclasses.replace(report, details=details)
         return self
@@ -549,7 +553,9 @@ class StackedClassifier(Classifier):
         """Return the number of rows without a label, and their mean weight in the members."""
         if rows.unlabelled is None:
             return {}
-        mean = sum(w * self.members_[name].unlabelled_weight_ for name, w in self.weights_.items())
+        shares = {name: self.weights_[name] for name in self.members_}
+        mean = sum(w * self.members_[name].unlabelled_weight_ for name, w in shares.items())
+        mean /= sum(shares.values())
         return {"unlabelled.rows": float(len(rows.unlabelled.codes)), "unlabelled.weight": mean}
 
     def _labels_found(self) -> Joint | None:
@@ -557,25 +563,7 @@ class StackedClassifier(Classifier):
         proba = [self.predict_proba(rows.raw()) for rows in unlabelled if rows is not None]
         return np.concatenate(proba) if proba else None
 
-    def _chosen_readout(
-        self, scores: Scores, codes: Labels, weight: Weights, n_members: int
-    ) -> Readout:
-        """Return how the mean of the members becomes class probabilities: tempered and pooled."""
-        readout = self._chosen_powers(scores, codes, weight)
-        if self.pool is None:
-            return readout
-        if self.pool != "learn":
-            raise not_one_of("pool", self.pool, ["learn", None])
-        labels = np.arange(len(codes)), codes
-        priors = pooling.stack_priors(n_members, scores.parts.shape[1])
-        pool, left_out = pooling.learned_pool(
-            scores.parts, scores.log_classes, codes, weight, **priors
-        )
-        candidates = np.stack([readout.log_proba(scores)[labels], left_out[labels]])
-        share = stacking.weights_of(candidates, weight, prior_rows=pooling.BLEND_ROWS)
-        return Pooled(pool, float(share[1]), arguments.drawn_seed(self.random_state), readout)
-
-    def _chosen_powers(self, scores: Scores, codes: Labels, weight: Weights) -> Readout:
+    def _chosen_powers(self, codes: Labels, weight: Weights, scores: Scores) -> Readout:
         """Return the readout under learned or stated powers, or none."""
         if self.temper is None:
             return BAYES
@@ -587,7 +575,8 @@ class StackedClassifier(Classifier):
 
     def _fitted_members(self) -> Members:
         """Return the fitted members, which read the same rows."""
-        return Members({name: Member(member) for name, member in self.members_.items()})
+        members = {name: Member(member) for name, member in self.members_.items()}
+        return Members(members, self._interactions)
 
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""

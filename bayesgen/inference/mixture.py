@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -22,6 +22,7 @@ from bayesgen.inference.readouts import Readout
 from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
 from bayesgen.inference.stacking import dealt, from_able, shares, stacked
 from bayesgen.inference.weighted_quantiles import evenly, taken
+from bayesgen.interactions import Term
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.selection import Selection
@@ -82,7 +83,9 @@ class Mixture(Components):
 
     members: by name. weights: of the members. densities: whether each has a density over the same
     columns. imputers: whether each of these can draw missing cells. split: the members whose blocks
-    are parts of their own in a log-linear pool, in addition to all members.
+    are parts of their own in a log-linear pool, in addition to all members. terms: further parts of
+    the pool, by the member whose rows they read. reads: of members that read the rows of another,
+    its name.
     """
 
     members: dict[str, Posterior]
@@ -90,6 +93,8 @@ class Mixture(Components):
     densities: tuple[bool, ...]
     imputers: tuple[bool, ...] = ()
     split: tuple[str, ...] = ()
+    terms: Mapping[str, tuple[Term, ...]] = dataclasses.field(default_factory=dict)
+    reads: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def point(self) -> bool:
@@ -115,7 +120,7 @@ class Mixture(Components):
         return self.scores(encoded, n_rows).joint
 
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
-        """Return the log joint; its parts are the members, and the blocks of those that are split.
+        """Return the log joint; its parts are members, the blocks of those that are split, terms.
 
         A member that does not integrate over a row's missing values takes the mean log density of
         the others.
@@ -129,11 +134,12 @@ class Mixture(Components):
                     member.components.is_marginal(rows[name], n_rows),
                 )
                 for name, member in self.members.items()
-            }
+            },
+            self.of_terms(rows, lambda term, x: term.log_density(x)),
         )
 
-    def scores_from(self, members: Mapping[str, MemberScores]) -> Scores:
-        """Return the scores of rows from those of the members, by name."""
+    def scores_from(self, members: Mapping[str, MemberScores], terms: Sequence[Joint]) -> Scores:
+        """Return the scores of rows from those of the members, by name, and of the terms."""
         scores = {name: member.scores for name, member in members.items()}
         able = np.stack([member.able for member in members.values()], axis=1)
         log_proba = np.stack([member.log_proba for member in members.values()])
@@ -151,8 +157,21 @@ class Mixture(Components):
         return Scores(
             log_density + stacked(log_proba, shares(self.weights, able)),
             stacked(log_classes, np.broadcast_to(self.weights, able.shape)),
-            np.concatenate([parts, *(scores[name].parts for name in self.split)], axis=1),
+            np.concatenate(
+                [
+                    parts,
+                    *(scores[name].parts for name in self.split),
+                    *(term[:, None] for term in terms),
+                ],
+                axis=1,
+            ),
         )
+
+    def of_terms(
+        self, rows: Mapping[str, Encoded], say: Callable[[Term, Encoded], np.ndarray]
+    ) -> list[np.ndarray]:
+        """Return what each term says of rows; rows: by member."""
+        return [say(term, rows[name]) for name, terms in self.terms.items() for term in terms]
 
     def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
         """Return which members integrate over the missing values of each row."""
@@ -164,7 +183,7 @@ class Mixture(Components):
 
     def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
         """Return the rows of each member from rows encoded for all of them."""
-        starts = {name: f"{name}/" for name in self.members}
+        starts = {name: f"{self.reads.get(name, name)}/" for name in self.members}
         return {
             name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
             for name, start in starts.items()
@@ -259,6 +278,11 @@ class Mixture(Components):
         ]
         log_classes = np.stack([member.log_classes() for member in self.members.values()])
         prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
+        rng = np.random.default_rng(0)
+        of_terms = self.of_terms(
+            self.by_member(encoded), lambda term, x: term.draws(rng, PART_DRAWS)(x)
+        )
+        term_weights = weights.T[weights.shape[1] - len(of_terms) :]
         pairs, counts = self._kept_pairs
         probs = np.empty((n, log_classes.shape[1], len(pairs)))
         logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
@@ -281,6 +305,8 @@ class Mixture(Components):
                 logs = np.moveaxis(from_able(np.moveaxis(logs, -1, 0), able[part]), 0, -1)
             for i in range(size):
                 add_weighed(logits[part], logs[:, i], weights[:, i][order])
+            for term, weight in zip(of_terms, term_weights, strict=True):
+                add_weighed(logits[part], term[part], weight)
         return ClassDraws(
             rows,
             np.moveaxis(probs, -1, 0),
@@ -364,6 +390,10 @@ class Mixture(Components):
             for name, member in self.members.items()
         }
 
+        given_draws = {
+            name: [term.draws(rng, n) for term in terms] for name, terms in self.terms.items()
+        }
+
         def score(encoded: Encoded, n_rows: int) -> np.ndarray:
             rows = self.by_member(encoded)
             parts = [
@@ -383,7 +413,12 @@ class Mixture(Components):
                 likelihoods.append(likelihood_of(joint, self.members[name].log_classes()))
             stacked = np.swapaxes(np.stack(likelihoods, axis=2), 0, 1)
             stacked = np.swapaxes(from_able(stacked, able), 0, 1)
-            return np.concatenate([stacked, *blocks], axis=2)
+            terms = [
+                np.moveaxis(term(rows[name]), -1, 1)[:, :, None]
+                for name, drawn in given_draws.items()
+                for term in drawn
+            ]
+            return np.concatenate([stacked, *blocks, *terms], axis=2)
 
         powers = [
             np.broadcast_to(sample.powers, n)[:count]

@@ -22,7 +22,7 @@ ORDER = (
         "likelihoods",
         "persist",
     ),
-    *("classes", "model", "problem", "program", "inference", "user_program"),
+    *("classes", "model", "problem", "program", "interactions", "inference", "user_program"),
     *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence", "page"),
     *("compare", "report", "estimators", "datasets", "cli", "__init__"),
 )
@@ -41,7 +41,7 @@ FRAMES = (
 TRACED = ("likelihoods", "classes", "program", "user_program", "inference")
 ARVIZ = ("diagnose", "inference.chain_diagnostics")
 HOMES = {
-    "sklearn": ("estimators", "calibrate", "compare"),
+    "sklearn": ("estimators", "calibrate", "compare", "interactions"),
     **dict.fromkeys(("arviz", "arviz_base", "arviz_stats", "arviz_plots"), ARVIZ),
     "matplotlib": ("plots", "page"),
     "jinja2": ("page",),

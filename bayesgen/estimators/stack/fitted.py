@@ -1,7 +1,7 @@
 """A fitted stack: its members, their weighted mean, and leave-one-out given all of them."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -10,17 +10,24 @@ from bayesgen import diagnose, explain
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.stack.interactions import (
+    FOREST,
+    READ,
+    relative_scores,
+)
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.inference import Mixture, Posterior, Report
 from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.relative_density import RelativeDensity
 from bayesgen.inference.scores import normalized
+from bayesgen.interactions import NONE, Interactions
 from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
-from bayesgen.typing import DataFrame, ELPDData, Encoded, Labels, Traceable, Weights
+from bayesgen.typing import DataFrame, ELPDData, Encoded, Joint, Labels, Traceable, Weights
 
 EXCESS = 0.9
 """Nats by which the leave-one-out score of a stack exceeds that of refits, in all: .02 to .04 a row
@@ -29,9 +36,10 @@ with 30 rows."""
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Members:
-    """The fitted members of a stack, which read the same tables."""
+    """The fitted members of a stack, which read the same tables, and its interactions."""
 
     by_name: Mapping[str, Member]
+    interactions: Interactions = NONE
 
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
         """Return the weighted mean of their posteriors.
@@ -39,7 +47,8 @@ class Members:
         Of the member with the most blocks these are parts of the pool too. It is one of those that
         are judged block by block.
         """
-        densities = self._with_density(weights)
+        forest, pairs = self.interactions.forest, self.interactions.pairs
+        densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
@@ -49,7 +58,12 @@ class Members:
         }
         most = max(sizes, key=sizes.__getitem__)
         split = (most,) if sizes[most] > 1 else ()
-        return Mixture(Reader({}), report, parts, weights, densities, imputers, split)
+        terms, reads = ({READ: pairs} if pairs else {}), {}
+        if forest is not None:
+            log_class, reads = parts[READ].log_classes(), {FOREST: READ}
+            parts[FOREST] = Posterior(RelativeDensity(Reader({}), report, forest, log_class))
+            densities, imputers = (*densities, False), (*imputers, False)
+        return Mixture(Reader({}), report, parts, weights, densities, imputers, split, terms, reads)
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
         """Return which members have a density over the same columns: those of p(x).
@@ -223,18 +237,27 @@ class FittedStack(Fitted):
         """
         mixture = cast(Mixture, self.posterior.components)
         left_out = {}
-        for name, rows in mixture.by_member(encoded).items():
-            member, posterior = self.members.by_name[name], mixture.members[name]
+        by_member = mixture.by_member(encoded)
+        for name, member in self.members.by_name.items():
+            rows, posterior = by_member[name], mixture.members[name]
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
             scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
             able = posterior.components.is_marginal(rows, len(y))
             left_out[name] = MemberScores(scores, posterior.readout, able)
-        stacked = mixture.scores_from(left_out)
+        if (forest := self.members.interactions.forest) is not None:
+            log_density = forest.left_out(by_member[FOREST], y, weight)
+            left_out[FOREST] = relative_scores(log_density, left_out[READ].scores)
+        of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, y, weight))
+        stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 
 
 def left_out_rows(
-    posterior: Posterior, judgements: Mapping[str, MemberScores], codes: Labels, weight: Weights
+    posterior: Posterior,
+    judgements: Mapping[str, MemberScores],
+    of_pairs: Sequence[Joint],
+    codes: Labels,
+    weight: Weights,
 ) -> LeftOutRows:
     """Return predictions of the rows that judge members, each from the others.
 
@@ -244,10 +267,11 @@ def left_out_rows(
     Args:
         posterior: of the stack.
         judgements: what each member predicts of the rows.
+        of_pairs: what each pair of columns says of them.
         codes: classes of the rows.
         weight: of the rows.
     """
     mixture = cast(Mixture, posterior.components)
     even = {name: member.under_even_classes() for name, member in judgements.items()}
-    log_proba = posterior.log_proba(mixture.scores_from(even))
+    log_proba = posterior.log_proba(mixture.scores_from(even, of_pairs))
     return LeftOutRows(normalized(log_proba), codes, weight)

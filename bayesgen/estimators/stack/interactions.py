@@ -1,0 +1,110 @@
+"""Interactions of a stack: a forest and pairs of columns, learned from the rows that judge it."""
+
+import dataclasses
+
+import numpy as np
+
+from bayesgen.estimators.judged_rows import JudgedRows
+from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.inference import BAYES
+from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.scores import Scores
+from bayesgen.interactions import Cell, Forest, Pair, Term, informative_pairs
+from bayesgen.typing import Encoded, Joint, Labels, Weights
+
+READ = "naive"
+"""The automatic member whose rows interactions read: it has every column in a block of its own."""
+FOREST = "forest"
+"""The name of the forest among the members."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JudgedCells:
+    """The cells of the rows that judge a stack, from which its interactions are learned.
+
+    cells: where rows have each column, by name. encoded: by block. y: class codes. weight: of the
+    rows. scores: of the member READ, each row left out.
+    """
+
+    cells: dict[str, Cell]
+    encoded: Encoded
+    y: Labels
+    weight: Weights
+    scores: Scores
+
+    @classmethod
+    def of(
+        cls,
+        member: Member,
+        judgement: MemberScores,
+        rows: TrainingRows,
+        judged: JudgedRows,
+        y: Labels,
+    ) -> "JudgedCells":
+        """Return the judged rows as the member READ reads them.
+
+        A sample of the rows of a fit counts for as many rows as it has.
+
+        Args:
+            member: named READ.
+            judgement: what it predicts of the rows.
+            rows: of the fit.
+            judged: which of them.
+            y: their classes.
+        """
+        state, read = member.state, member.read(rows, reset=False)
+        labelled = state.labelled((read,), member.classifier.unseen).judging(judged.rows).left_out
+        whole = len(judged.rows) == len(rows.labelled.codes)
+        weight = judged.weight if whole else judged.weight * len(y) / judged.weight.sum()
+        # in the order of the blocks, which is that of names: positions are in that of the table
+        places = {place: name for name, place in state.column_positions().items()}
+        cells = {
+            str(places[block, j]): Cell(block, j, len(column.levels))
+            for block, columns in state.schema.blocks.items()
+            for j, column in enumerate(columns)
+            if (block, j) in places
+        }
+        return cls(cells, labelled.encoded, y, weight, judgement.scores)
+
+    def left_out(self, term: Term) -> Joint:
+        """Return what a term says of each row without it."""
+        return term.left_out(self.encoded, self.y, np.minimum(self.weight, 1.0))
+
+    def forest(self) -> Forest:
+        """Return a forest of all columns."""
+        n_classes = self.scores.joint.shape[1]
+        return Forest.grown([*self.cells.values()], self.encoded, self.y, self.weight, n_classes)
+
+    def judge_forest(self, forest: Forest) -> MemberScores:
+        """Return what a forest predicts of each row without it."""
+        return relative_scores(self.left_out(forest), self.scores)
+
+    def pairs(self, log_proba: Joint) -> tuple[Pair, ...]:
+        """Return the pairs of columns of levels that say more than a model does.
+
+        log_proba: log class probabilities of each row without it, by the model.
+        """
+        levels = {name: cell for name, cell in self.cells.items() if cell.levels}
+        return tuple(informative_pairs(levels, self.encoded, self.y, self.weight, log_proba))
+
+
+def relative_scores(log_density: Joint, scores: Scores) -> MemberScores:
+    """Return the scores of a term with the class probabilities of a member's scores."""
+    joint = np.broadcast_to(scores.log_classes, log_density.shape) + log_density
+    parts = log_density[:, None]
+    return MemberScores(
+        Scores(joint, scores.log_classes, parts), BAYES, np.ones(len(joint), dtype=bool)
+    )
+
+
+def gains(before: Joint, after: Joint, y: Labels, weight: Weights) -> bool:
+    """Return whether the log score of left-out rows rises by more than its standard error.
+
+    before, after: log class probabilities of each row without it, (row, class).
+    """
+    labels = np.arange(len(y)), y
+    possible = np.isfinite(before[labels])
+    gain = np.where(possible, after[labels] - np.where(possible, before[labels], 0.0), 0.0)
+    total = weight @ gain
+    return bool(total > np.sqrt(weight @ (gain - total / weight.sum()) ** 2))

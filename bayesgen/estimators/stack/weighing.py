@@ -1,0 +1,114 @@
+"""How members become class probabilities: weights, powers and pools, learned from left-out rows."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.estimators.stack.fitted import Members
+from bayesgen.estimators.stack.interactions import FOREST, JudgedCells, gains
+from bayesgen.inference import Mixture, Pooled, Posterior, Readout, Report, pooling, stacking
+from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.scores import Scores
+from bayesgen.interactions import Interactions
+from bayesgen.typing import Joint, Labels, Weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Judges:
+    """The rows that weigh the members of a stack, and what is learned from them.
+
+    y: class codes. weight: of the rows. powers: scores of the mean -> its readout. pool: whether a
+    log-linear pool stands beside the mean. seed: of the draws of its weights. report: of the stack.
+    """
+
+    y: Labels
+    weight: Weights
+    powers: Callable[[Scores], Readout]
+    pool: bool
+    seed: int
+    report: Report
+
+    def weighed(
+        self,
+        members: Members,
+        judgements: Mapping[str, MemberScores],
+        of_pairs: Sequence[Joint] = (),
+    ) -> "Weighed":
+        """Return the members, weighed.
+
+        Args:
+            members: of the stack, with interactions.
+            judgements: what each member predicts of the rows.
+            of_pairs: what each pair of columns says of them.
+        """
+        labels = np.arange(len(self.y)), self.y
+        log_proba = np.stack([judgement.log_proba[labels] for judgement in judgements.values()])
+        able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
+        share = stacking.weights_of(log_proba, self.weight, able)
+        mixture = members.mixture(share, self.report)
+        scores = mixture.scores_from(judgements, of_pairs)
+        readout = self.powers(scores)
+        left_out = readout.log_proba(scores)
+        if self.pool:
+            size, n_parts = len(judgements), scores.parts.shape[1]
+            free = [*np.flatnonzero([name == FOREST for name in judgements])]
+            free += range(n_parts - len(of_pairs), n_parts)
+            pool, pooled = pooling.learned_pool(
+                scores.parts,
+                scores.log_classes,
+                self.y,
+                self.weight,
+                **pooling.stack_priors(size, n_parts, free),
+            )
+            candidates = np.stack([left_out[labels], pooled[labels]])
+            part = stacking.weights_of(candidates, self.weight, prior_rows=pooling.BLEND_ROWS)[1]
+            readout = Pooled(pool, float(part), self.seed, readout)
+            left_out = np.logaddexp(np.log1p(-part) + left_out, np.log(part) + pooled)
+        return Weighed(members, mixture, readout, dict(judgements), of_pairs, share, left_out)
+
+    def with_interactions(self, simple: "Weighed", cells: JudgedCells) -> "Weighed":
+        """Return the stack with interactions, each kind where the left-out log score gains by it.
+
+        simple: the stack without.
+        """
+        members, forest = simple.members, cells.forest()
+        joined = dataclasses.replace(members, interactions=Interactions(forest))
+        judgements = {**simple.judgements, FOREST: cells.judge_forest(forest)}
+        best = self.better(simple, self.weighed(joined, judgements))
+        if pairs := cells.pairs(best.left_out):
+            interactions = dataclasses.replace(best.members.interactions, pairs=pairs)
+            joined = dataclasses.replace(members, interactions=interactions)
+            of_pairs = [cells.left_out(pair) for pair in pairs]
+            best = self.better(best, self.weighed(joined, best.judgements, of_pairs))
+        return best
+
+    def better(self, simple: "Weighed", richer: "Weighed") -> "Weighed":
+        """Return the richer stack where it gains more than the standard error, else the simple."""
+        gained = gains(simple.left_out, richer.left_out, self.y, self.weight)
+        return richer if gained else simple
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Weighed:
+    """A stack whose members are weighed.
+
+    members: of the stack. mixture: their weighted mean. readout: how it becomes class
+    probabilities. judgements: what each member predicts of the rows left out. of_pairs: what each
+    pair of columns says of them. share: weights of the members in the mean. left_out: log class
+    probabilities of the rows.
+    """
+
+    members: Members
+    mixture: Mixture
+    readout: Readout
+    judgements: dict[str, MemberScores]
+    of_pairs: Sequence[Joint]
+    share: Float[np.ndarray, " member"]
+    left_out: Joint
+
+    @property
+    def posterior(self) -> Posterior:
+        """The mixture and its readout."""
+        return Posterior(self.mixture, self.readout)

@@ -1,0 +1,67 @@
+"""Terms: parts of a log-linear pool that read several columns at once."""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.likelihoods.base import Arrays
+from bayesgen.typing import Encoded, Joint, Labels, Weights
+
+T = TypeVar("T", bound="Term")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """Where encoded rows have a column: its block, its position there, its number of levels.
+
+    levels: 0 of a column of numbers.
+    """
+
+    block: str
+    position: int
+    levels: int
+
+    def of(self, encoded: Encoded) -> np.ndarray:
+        """Return the cells of rows, shape (row,): numbers, or codes of levels."""
+        return encoded[self.block][:, self.position]
+
+
+class Term(Arrays, abc.ABC):
+    """What several columns of a row say of its class, beyond what each says alone.
+
+    A term is no density of rows: it gives log p(x given y = k) up to a constant of the row, which
+    is all that a log-linear pool asks of its parts. Cells that are missing are summed over.
+    """
+
+    @property
+    @abc.abstractmethod
+    def title(self) -> str:
+        """Its name beside the members of a stack."""
+
+    @abc.abstractmethod
+    def log_density(self, encoded: Encoded) -> Joint:
+        """Return log p(x given y = k) up to a constant of the row, shape (row, class)."""
+
+    @abc.abstractmethod
+    def left_out(self, encoded: Encoded, y: Labels, away: Weights) -> Joint:
+        """Return the same for rows of the fit, each without itself.
+
+        Args:
+            encoded: rows; those that are not among the rows of the fit have `log_density`.
+            y: their class codes.
+            away: the part of its weight that a row loses.
+        """
+
+    @abc.abstractmethod
+    def draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Encoded], Float[np.ndarray, "row class draw"]]:
+        """Return rows -> the log density given each of n draws of the parameters."""
+
+    def shifted(self: T, origin: Mapping[str, np.ndarray]) -> T:
+        """Return the term of x + origin when this one is of x; origin: by block."""
+        return self
