@@ -4,10 +4,12 @@ Every tree is grown on a bootstrap sample of the rows, with Gini's criterion and
 the columns at each split. The class of a row in a leaf has a Dirichlet prior of strength
 LEAF_ROWS around the class fractions pi of all rows, so that
 
-    p(y = k given x) = mean over trees of (c_k + LEAF_ROWS pi_k) / (sum_j c_j + LEAF_ROWS),
+    p(y = k given x) = mean over trees of (c_k + a pi_k) / (sum_j c_j + a),  a = LEAF_ROWS,
 
 with c the weights of the bootstrap sample's rows in the leaf of x. The part of the pool is
-log p(y = k given x) - log pi_k, which is log p(x given y = k) up to a constant of the row.
+p(y = k given x) / pi_k, which is p(x given y = k) up to a constant of the row:
+
+    mean over trees of c_k / (sum_j c_j + a) / pi_k + mean over trees of a / (sum_j c_j + a).
 
 A split on a missing cell sends the row both ways, in proportion to the weights of the rows seen on
 either side. Trees are grown on rows whose missing cells are drawn from the column.
@@ -22,6 +24,7 @@ bagging and boosting, Artificial Intelligence and Statistics (Poisson counts).
 """
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
@@ -85,6 +88,11 @@ class Forest(Term):
     def title(self) -> str:
         """The word "forest"."""
         return "forest"
+
+    @property
+    def splits(self) -> bool:
+        """Whether some tree has a split."""
+        return bool((self.column >= 0).any())
 
     # -- growing -----------------------------------------------------------------------------------
 
@@ -166,35 +174,33 @@ class Forest(Term):
             node = self.child[node] + right
         return tuple(np.concatenate(part) for part in zip(*done, strict=True))
 
-    @property
-    def _fractions(self) -> Float[np.ndarray, " class"]:
-        """Class fractions pi of all rows, one row of each class added."""
-        count = np.bincount(self.y, self.weight, minlength=self.n_classes) + 1
-        return count / count.sum()
+    def _fractions(
+        self, less: Float[np.ndarray, "*row class"] | float = 0.0
+    ) -> Float[np.ndarray, "*row class"]:
+        """Return class fractions pi of all rows, less some weight, one row of each class added."""
+        count = np.bincount(self.y, self.weight, minlength=self.n_classes) - less + 1
+        return count / count.sum(axis=-1, keepdims=True)
 
-    def _in_leaves(self) -> csr_array:
-        """Return the mass of each distinct row in each leaf, (node, entry)."""
-        shape = len(self.column), len(self.y)
-        return csr_array((self.mass, (self.leaf, self.row)), shape)
+    def _in_leaves(self, weight: Float[np.ndarray, "entry draw"]) -> Float[np.ndarray, "node ..."]:
+        """Return c_k / (sum_j c_j + a) of each leaf, then a / (sum_j c_j + a), by draw.
 
-    def _leaf_proba(
-        self, weight: Float[np.ndarray, "entry draw"]
-    ) -> Float[np.ndarray, "node class draw"]:
-        """Return class probabilities in each leaf where its rows have these weights."""
-        label = (self.y[:, None] == np.arange(self.n_classes))[..., None]
-        inside, prior = self._in_leaves(), LEAF_ROWS * self._fractions
-        count = inside @ (label * weight[:, None]).reshape(len(self.y), -1)
-        count = count.reshape(len(self.column), self.n_classes, -1) + prior[:, None]
-        return count / count.sum(axis=1, keepdims=True)
+        weight: of the distinct rows, times their counts in the bags. Shape (node, class + 1, draw).
+        """
+        inside = csr_array((self.mass, (self.leaf, self.row)), (len(self.column), len(self.y)))
+        label = (self.y[:, None] == np.arange(self.n_classes + 1))[..., None]
+        out = inside @ (label * weight[:, None]).reshape(len(self.y), -1)
+        out = out.reshape(len(self.column), self.n_classes + 1, -1)
+        out[:, -1] = LEAF_ROWS
+        return out / out.sum(axis=1, keepdims=True)
 
     # -- class probabilities -----------------------------------------------------------------------
 
     def log_density(self, encoded: Encoded) -> Joint:
         """Return the log of the mean class probabilities over trees, less that of pi."""
-        proba = self._proba[:, :, 0]
-        return self._log_ratio(
-            [self._weighed(*place, proba, len(x)) for x, place in self._chunks(encoded)]
-        )
+        places = [
+            self._mean(*place, self._leaves_alone, len(x)) for x, place in self._chunks(encoded)
+        ]
+        return self._log_ratio(np.concatenate(places), self._fractions())
 
     def left_out(self, encoded: Encoded, y: Labels, away: Weights) -> Joint:
         """Return the same by the trees that have a row out of the bag.
@@ -202,20 +208,23 @@ class Forest(Term):
         Of a row of weight w a part that is left out is out of the bag of c rows with probability
         (1 - part / w)^c.
         """
-        proba, out, start = self._proba[:, :, 0], [], 0
+        out, less, start = [], [], 0
         for x, (row, tree, leaf, share) in self._chunks(encoded):
             part = slice(start, start := start + len(x))
             entry = self._entries(x, y[part])
             known = np.maximum(entry, 0)
-            stays = np.clip(1 - away[part] / self.weight[known], 0.0, 1.0)
-            bag = np.where(entry >= 0, self.bag[:, known], 0)
-            outside = stays**bag
+            lost = np.where(entry >= 0, away[part], 0.0)
+            stays = np.clip(1 - lost / self.weight[known], 0.0, 1.0)
+            outside = stays ** self.bag[:, known]
             outside = np.where(outside.sum(axis=0) > 0, outside, np.nan)
             outside /= outside.mean(axis=0)
             share = share * outside[tree, row]
-            out.append(self._weighed(row, tree, leaf, share, proba, len(x)))
+            out.append(self._mean(row, tree, leaf, share, self._leaves_alone, len(x)))
+            less.append(lost[:, None] * (y[part, None] == np.arange(self.n_classes)))
         # a row that is in every bag says nothing
-        return np.nan_to_num(self._log_ratio(out))
+        return np.nan_to_num(
+            self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
+        )
 
     def draws(
         self, rng: np.random.Generator, n: int
@@ -225,24 +234,30 @@ class Forest(Term):
         All trees share the weights, so that their errors do not average out. Source: Rubin (1981),
         Annals of Statistics 9, 130-134.
         """
-        weight = rng.gamma(self.weight[:, None], size=(len(self.y), n))
+        weight = rng.gamma(self.weight[:, None], size=(len(self.y), n)) / self.weight[:, None]
         size = max(1, DRAWN_FLOATS // (len(self.column) * self.n_classes))
         parts = [slice(a, min(a + size, n)) for a in range(0, n, size)]
 
         def given_draws(encoded: Encoded) -> Float[np.ndarray, "row class draw"]:
-            chunks = list(self._chunks(encoded))
-            logs = []
+            chunks, logs, fractions = list(self._chunks(encoded)), [], self._fractions()
             for part in parts:
-                proba = self._leaf_proba(weight[:, part])
-                means = [self._weighed(*place, proba, len(x)) for x, place in chunks]
-                logs.append(np.log(np.concatenate(means)))
-            return np.concatenate(logs, axis=2) - np.log(self._fractions)[:, None]
+                in_leaves = self._in_leaves(weight[:, part])
+                means = [self._mean(*place, in_leaves, len(x)) for x, place in chunks]
+                logs.append(self._log_ratio(np.concatenate(means), fractions[:, None]))
+            return np.concatenate(logs, axis=2)
 
         return given_draws
 
-    @property
-    def _proba(self) -> Float[np.ndarray, "node class 1"]:
-        return self._leaf_proba(np.ones((len(self.y), 1)))
+    @functools.cached_property
+    def _leaves_alone(self) -> Float[np.ndarray, "node ..."]:
+        return self._in_leaves(np.ones((len(self.y), 1)))[..., 0]
+
+    @staticmethod
+    def _log_ratio(
+        means: Float[np.ndarray, "row ..."], fractions: Float[np.ndarray, "..."]
+    ) -> Float[np.ndarray, "row class *draw"]:
+        """Return log p(y = k given x) - log pi_k from the means over trees of `_in_leaves`."""
+        return np.log(means[:, :-1] / fractions + means[:, -1:])
 
     def _chunks(self, encoded: Encoded) -> Iterator[tuple[Numbers, tuple[np.ndarray, ...]]]:
         """Yield chunks of rows, with row, tree, leaf and share of each leaf that they are in."""
@@ -250,21 +265,19 @@ class Forest(Term):
         for part in row_chunks(len(x), CHUNK):
             yield x[part], self._leaves(x[part])
 
-    def _weighed(
+    def _mean(
         self,
         row: np.ndarray,
         tree: np.ndarray,
         leaf: np.ndarray,
         share: Float[np.ndarray, " place"],
-        proba: Float[np.ndarray, "node ..."],
+        in_leaves: Float[np.ndarray, "node ..."],
         n_rows: int,
     ) -> Float[np.ndarray, "row ..."]:
-        """Return the mean over trees of the probabilities of the leaves of each row."""
-        places = csr_array((share / len(self.root), (row, leaf)), (n_rows, len(proba)))
-        return (places @ proba.reshape(len(proba), -1)).reshape(n_rows, *proba.shape[1:])
-
-    def _log_ratio(self, proba: Sequence[Joint]) -> Joint:
-        return np.log(np.concatenate(proba)) - np.log(self._fractions)
+        """Return the mean over trees of `_in_leaves` of the leaves of each row."""
+        size = len(in_leaves)
+        places = csr_array((share / len(self.root), (row, leaf)), (n_rows, size))
+        return (places @ in_leaves.reshape(size, -1)).reshape(n_rows, *in_leaves.shape[1:])
 
     # -- rows of the fit ---------------------------------------------------------------------------
 
@@ -325,13 +338,14 @@ class _Ranks:
 
     Trees are grown on ranks: no unit, and no difference below single precision, matters.
 
-    ranks: (row, feature); of missing cells -1. values: distinct ones, rising, feature by feature.
-    start: where those of each feature begin.
+    ranks: of the features that vary, (row, varying); of missing cells -1. varying: which they are.
+    values: distinct ones, rising, feature by feature. start: where those of each feature begin.
     """
 
-    ranks: Num[np.ndarray, "row feature"]
+    ranks: Num[np.ndarray, "row varying"]
+    varying: Int[np.ndarray, " varying"]
     values: Float[np.ndarray, " value"]
-    start: Int[np.ndarray, " feature"]
+    start: Int[np.ndarray, " varying"]
 
     @classmethod
     def of(cls, x: Numbers) -> "_Ranks":
@@ -341,12 +355,15 @@ class _Ranks:
             seen = ~np.isnan(cell)
             distinct, ranks[seen, j] = np.unique(cell[seen], return_inverse=True)
             values.append(distinct)
-        sizes = [len(distinct) for distinct in values]
-        return cls(ranks, np.concatenate(values), np.cumsum(sizes) - sizes)
+        varying = np.flatnonzero([len(distinct) > 1 for distinct in values])
+        values = [values[j] for j in varying]
+        sizes = np.array([len(distinct) for distinct in values], dtype=int)
+        whole = np.concatenate([*values, np.empty(0)])
+        return cls(ranks[:, varying], varying, whole, np.cumsum(sizes) - sizes)
 
     def filled(
         self, count: Int[np.ndarray, " row"], rng: np.random.Generator
-    ) -> Num[np.ndarray, "row feature"]:
+    ) -> Num[np.ndarray, "row varying"]:
         """Return ranks whose missing cells are drawn from those of the rows in a bag."""
         gaps = self.ranks < 0
         if not gaps.any():
@@ -356,7 +373,7 @@ class _Ranks:
             seen = np.flatnonzero(~gaps[:, j])
             weight = count[seen] if count[seen].any() else np.ones(len(seen))
             place = np.searchsorted(weight.cumsum(), rng.random(gaps[:, j].sum()) * weight.sum())
-            out[gaps[:, j], j] = self.ranks[seen, j][place] if len(seen) else 0.0
+            out[gaps[:, j], j] = self.ranks[seen, j][place]
         return out
 
     def thresholds(
@@ -379,6 +396,9 @@ def _tree(
     """
     from sklearn.tree import DecisionTreeClassifier
 
+    if not count.any() or not len(ranks.varying):
+        root = {"column": -1, "threshold": 0.0, "child": -1, "left": 0.0}
+        return {name: np.array([value]) for name, value in root.items()}
     seed = int(rng.integers(2**31 - 1))
     grower = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
     grower.fit(ranks.filled(count, rng), y, sample_weight=count.astype(float), check_input=False)
@@ -396,6 +416,7 @@ def _tree(
     left = np.where(inner, size[tree.children_left] / size, 0.0)
     child = np.where(inner, place[tree.children_left], -1)
     threshold = ranks.thresholds(column, tree.threshold)
+    column = np.where(inner, ranks.varying[column], -1)
     return {
         "column": column[order],
         "threshold": threshold[order],

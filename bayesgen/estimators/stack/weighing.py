@@ -49,7 +49,7 @@ class Judges:
         share = stacking.weights_of(log_proba, self.weight, able)
         mixture = members.mixture(share, self.report)
         scores = mixture.scores_from(judgements, of_pairs)
-        readout = self.powers(scores)
+        readout, interaction_weight = self.powers(scores), 0.0
         left_out = readout.log_proba(scores)
         if self.pool:
             size, n_parts = len(judgements), scores.parts.shape[1]
@@ -62,21 +62,32 @@ class Judges:
                 self.weight,
                 **pooling.stack_priors(size, n_parts, free),
             )
+            interaction_weight = float(pool.mean_weights[free].sum())
             candidates = np.stack([left_out[labels], pooled[labels]])
             part = stacking.weights_of(candidates, self.weight, prior_rows=pooling.BLEND_ROWS)[1]
             readout = Pooled(pool, float(part), self.seed, readout)
             left_out = np.logaddexp(np.log1p(-part) + left_out, np.log(part) + pooled)
-        return Weighed(members, mixture, readout, dict(judgements), of_pairs, share, left_out)
+        return Weighed(
+            members,
+            mixture,
+            readout,
+            dict(judgements),
+            of_pairs,
+            share,
+            left_out,
+            interaction_weight,
+        )
 
     def with_interactions(self, simple: "Weighed", cells: JudgedCells) -> "Weighed":
         """Return the stack with interactions, each kind where the left-out log score gains by it.
 
         simple: the stack without.
         """
-        members, forest = simple.members, cells.forest()
-        joined = dataclasses.replace(members, interactions=Interactions(forest))
-        judgements = {**simple.judgements, FOREST: cells.judge_forest(forest)}
-        best = self.better(simple, self.weighed(joined, judgements))
+        members, forest, best = simple.members, cells.forest(), simple
+        if forest.splits:
+            joined = dataclasses.replace(members, interactions=Interactions(forest))
+            judgements = {**simple.judgements, FOREST: cells.judge_forest(forest)}
+            best = self.better(simple, self.weighed(joined, judgements))
         if pairs := cells.pairs(best.left_out):
             interactions = dataclasses.replace(best.members.interactions, pairs=pairs)
             joined = dataclasses.replace(members, interactions=interactions)
@@ -85,9 +96,13 @@ class Judges:
         return best
 
     def better(self, simple: "Weighed", richer: "Weighed") -> "Weighed":
-        """Return the richer stack where it gains more than the standard error, else the simple."""
+        """Return the richer stack where it gains more than the standard error, else the simple.
+
+        A stack that gains by a weight of interactions below 0 has learned which rows are left out:
+        a class of a single row is then empty.
+        """
         gained = gains(simple.left_out, richer.left_out, self.y, self.weight)
-        return richer if gained else simple
+        return richer if gained and richer.interaction_weight > 0 else simple
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,7 +112,7 @@ class Weighed:
     members: of the stack. mixture: their weighted mean. readout: how it becomes class
     probabilities. judgements: what each member predicts of the rows left out. of_pairs: what each
     pair of columns says of them. share: weights of the members in the mean. left_out: log class
-    probabilities of the rows.
+    probabilities of the rows. interaction_weight: of all interactions in the log-linear pool.
     """
 
     members: Members
@@ -107,6 +122,7 @@ class Weighed:
     of_pairs: Sequence[Joint]
     share: Float[np.ndarray, " member"]
     left_out: Joint
+    interaction_weight: float
 
     @property
     def posterior(self) -> Posterior:
