@@ -172,7 +172,8 @@ class Forest(Term):
                 share = np.append(share, share[gap] * (1 - left))
                 share[gap] *= left
             node = self.child[node] + right
-        return tuple(np.concatenate(part) for part in zip(*done, strict=True))
+        rows, trees, leaves, shares = (np.concatenate(part) for part in zip(*done, strict=True))
+        return rows, trees, leaves, shares
 
     def _fractions(
         self, less: Float[np.ndarray, "*row class"] | float = 0.0

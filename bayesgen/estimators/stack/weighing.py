@@ -53,7 +53,7 @@ class Judges:
         left_out = readout.log_proba(scores)
         if self.pool:
             size, n_parts = len(judgements), scores.parts.shape[1]
-            free = [*np.flatnonzero([name == FOREST for name in judgements])]
+            free = [i for i, name in enumerate(judgements) if name == FOREST]
             free += range(n_parts - len(of_pairs), n_parts)
             pool, pooled = pooling.learned_pool(
                 scores.parts,
