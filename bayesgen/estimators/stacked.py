@@ -41,7 +41,13 @@ from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
-from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
+from bayesgen.estimators.stack.fitted import (
+    FittedStack,
+    Members,
+    StackRows,
+    left_out_rows,
+    split_in_pool,
+)
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
@@ -385,7 +391,7 @@ class StackedClassifier(Classifier):
         table = rows.labelled.table
         if parameters.is_automatic(self.members):
             announce(table, self._structures(table))
-        return {name: Member(classifier) for name, classifier in self._listed(table).items()}
+        return self._listed(table)
 
     def _noted_columns(self) -> dict[str, object]:
         """Return the attributes on the number and the names of the columns, for the members too."""
@@ -411,22 +417,25 @@ class StackedClassifier(Classifier):
         return {
             f"{name}/{block}": spec
             for name, member in self._listed(table).items()
-            for block, spec in description.blocks(member, table).items()
+            for block, spec in description.blocks(member.classifier, table).items()
         }
 
-    def _listed(self, table: Table) -> dict[str, Classifier]:
+    def _listed(self, table: Table) -> dict[str, Member]:
         """Return new members by name, not fitted."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
         if not parameters.is_automatic(self.members):
             members = parameters.by_name(self.members).items()
-            return {name: clone(_checked_member(member)) for name, member in members}
+            return {name: Member(clone(_checked_member(member))) for name, member in members}
         reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
         options: dict = {name: getattr(self, name) for name in SHARED}
         # the stack learns how much the pattern counts from what it asks of members anyway
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
         structures = self._structures(table).items()
-        return {name: structure.classifier(**options) for name, structure in structures}
+        return {
+            name: Member(structure.classifier(**options), structure.split_in_pool)
+            for name, structure in structures
+        }
 
     def _structures(self, table: Table) -> dict[str, Structure]:
         """Return the automatic members that suit a table, or those of them that were named."""
@@ -522,7 +531,9 @@ class StackedClassifier(Classifier):
         share = stacking.weights_of(log_proba[:, *labels], weight, able)
         unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
         report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
-        mixture = Members({name: members[name] for name in judgements}).mixture(share, report)
+        fitted = {name: members[name] for name in judgements}
+        self._split = split_in_pool(fitted)
+        mixture = Members(fitted, self._split).mixture(share, report)
         scores = mixture.scores_from(judgements)
         self._readout = self._chosen_readout(scores, codes, weight, len(judgements))
         posterior = Posterior(mixture, self._readout)
@@ -587,7 +598,8 @@ class StackedClassifier(Classifier):
 
     def _fitted_members(self) -> Members:
         """Return the fitted members, which read the same rows."""
-        return Members({name: Member(member) for name, member in self.members_.items()})
+        members = {name: Member(member) for name, member in self.members_.items()}
+        return Members(members, self._split)
 
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""

@@ -29,27 +29,21 @@ with 30 rows."""
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Members:
-    """The fitted members of a stack, which read the same tables."""
+    """The fitted members of a stack, which read the same tables.
+
+    split: those whose blocks are terms of a log-linear pool, in addition to all members.
+    """
 
     by_name: Mapping[str, Member]
+    split: tuple[str, ...]
 
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
-        """Return the weighted mean of their posteriors.
-
-        Of the member with the most blocks these are parts of the pool too. It is one of those that
-        are judged block by block.
-        """
+        """Return the weighted mean of their posteriors."""
         densities = self._with_density(weights)
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
-        sizes = {
-            name: len(member.posterior.families) if member.subtracts_rows else 0
-            for name, member in self.by_name.items()
-        }
-        most = max(sizes, key=sizes.__getitem__)
-        split = (most,) if sizes[most] > 1 else ()
-        return Mixture(Reader({}), report, parts, weights, densities, imputers, split)
+        return Mixture(Reader({}), report, parts, weights, densities, imputers, self.split)
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
         """Return which members have a density over the same columns: those of p(x).
@@ -147,6 +141,20 @@ class Members:
             columns,
             self,
         )
+
+
+def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
+    """Return the name of the member whose blocks a log-linear pool weighs, if there is one.
+
+    It is the one with the most blocks of the automatic members that state it; without these, as
+    where users pass their own, of all members that are judged block by block. A single block is the
+    member itself.
+    """
+    judged = {name: member for name, member in members.items() if member.subtracts_rows}
+    stated = [name for name, member in judged.items() if member.split_in_pool]
+    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
+    most = max(sizes, key=sizes.__getitem__, default="")
+    return (most,) if most and sizes[most] > 1 else ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

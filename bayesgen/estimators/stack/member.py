@@ -35,9 +35,13 @@ FOLDS = 10
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Member:
-    """A classifier of a stack, which reads the rows that the stack has read."""
+    """A classifier of a stack, which reads the rows that the stack has read.
+
+    split_in_pool: whether its structure states that a log-linear pool weighs its blocks.
+    """
 
     classifier: Classifier
+    split_in_pool: bool = False
 
     # -- the fit -----------------------------------------------------------------------------------
 
