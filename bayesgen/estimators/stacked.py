@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,15 +41,9 @@ from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
-from bayesgen.estimators.stack.fitted import (
-    FittedStack,
-    Members,
-    StackRows,
-    left_out_rows,
-    split_in_pool,
-)
+from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import Member, split_in_pool
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
@@ -355,8 +349,8 @@ class StackedClassifier(Classifier):
         rows is left out of the statistics with the weight that it has in them.
         """
         members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
-        classes, columns = rows.classes, self._noted_columns()
-        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes, columns))
+        classes = rows.classes
+        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes))
         members = {name: members[name] for name in fitted}
         # by which the rows of the source are read
         self.members_ = {name: member.classifier for name, member in members.items()}
@@ -373,13 +367,13 @@ class StackedClassifier(Classifier):
         left_out = self.left_out_ | unjudged
         self._finish_stack(members, judgements, judged, rows, classes, left_out)
         self._training = ()
-        details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
-        outcome = self.report_.outcome + (
+        report, details = self.report_, {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
+        outcome = report.outcome + (
             " The rows that weigh them, and those of kernels, are "
             f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are "
             "of all rows."
         )
-        report, details = self.report_, self.report_.details | details
+        details = report.details | details
         self.report_ = dataclasses.replace(report, outcome=outcome, details=details)
         return self
 
@@ -403,11 +397,11 @@ class StackedClassifier(Classifier):
         rows = rows.by_content()
         members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
         judged = judged_rows((rows,), classes, _width(rows.table))
-        positions, columns = rows.positions().tolist(), self._noted_columns()
+        positions = rows.positions().tolist()
 
         def judge(member: Member) -> MemberScores:
             with deduplicate_warnings(rows=positions):
-                read = member.fit(rows, classes, columns)
+                read = member.fit(rows, classes)
                 return self._judge(member, rows, read, classes, judged)
 
         judgements, failed = self._tried(members, judge)
@@ -476,11 +470,19 @@ class StackedClassifier(Classifier):
     def _tried(
         self, members: Mapping[str, Member], attempt: Callable[[Member], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
-        """Return what an attempt at each member gives, and why others failed, with a warning."""
+        """Return what an attempt at each member gives, and why others failed, with a warning.
+
+        A progress bar names the member that is being fitted.
+        """
+        progress = arguments.one_of("progress", self.progress, ["auto", True, False])
+        bar = progress_bar(len(members), progress, unit="member", delay=LONG)
         found: dict[str, T] = {}
         failed: dict[str, str] = {}
-        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
-            for name, member in self._shown(members):
+        # cells that were warned of when the rows were read
+        with deduplicate_warnings(CountsAsMissing), bar:
+            for name, member in members.items():
+                bar.set_description(name, refresh=False)
+                bar.update(0)
                 try:
                     found[name] = attempt(member)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
@@ -493,6 +495,7 @@ class StackedClassifier(Classifier):
                             reason=words_of(error),
                         )
                     )
+                bar.update()
         if not found:
             raise InvalidArgument(
                 "none of the members {names:listed 20} could be fitted (the warnings say why).",
@@ -503,16 +506,6 @@ class StackedClassifier(Classifier):
                 names=list(members),
             )
         return found, failed
-
-    def _shown(self, members: Mapping[str, Member]) -> Iterator[tuple[str, Member]]:
-        """Yield the members by name, while a progress bar names the one that is being fitted."""
-        progress = arguments.one_of("progress", self.progress, ["auto", True, False])
-        with progress_bar(len(members), progress, unit="member", delay=LONG) as bar:
-            for name, member in members.items():
-                bar.set_description(name, refresh=False)
-                bar.update(0)
-                yield name, member
-                bar.update()
 
     def _finish_stack(
         self,
@@ -538,7 +531,9 @@ class StackedClassifier(Classifier):
         self._readout = self._chosen_readout(scores, codes, weight, len(judgements))
         posterior = Posterior(mixture, self._readout)
         self._left_out = left_out_rows(posterior, judgements, codes, weight)
-        self.members_ = {name: members[name].classifier for name in judgements}
+        self.members_ = {name: member.classifier for name, member in fitted.items()}
+        for classifier in self.members_.values():
+            vars(classifier).update(self._noted_columns())
         self.classes_ = classes
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(self.members_, share.tolist(), strict=True))
@@ -546,11 +541,11 @@ class StackedClassifier(Classifier):
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
         proba = posterior.log_proba(scores)
         right = (proba.argmax(axis=1) == codes).astype(float)
-        details["leave-one-out log loss"] = -_mean(proba[labels], weight)
-        details["leave-one-out accuracy"] = _mean(right, weight)
+        details["leave-one-out log loss"] = -float(np.average(proba[labels], weights=weight))
+        details["leave-one-out accuracy"] = float(np.average(right, weights=weight))
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -_mean(logs[labels], weight)
+            f"leave-one-out log loss of {name}": -float(np.average(logs[labels], weights=weight))
             for name, logs in zip(judgements, log_proba, strict=True)
         }
         self.report_ = dataclasses.replace(report, details=details)
@@ -688,8 +683,8 @@ class StackedClassifier(Classifier):
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, shares)
         parts = [
-            member.sample(int(count), rng, gaps=gaps, y=own)
-            for member, count in zip(self._fitted_members().by_name.values(), counts, strict=True)
+            member._sampled(int(count), rng, gaps=gaps, own=own)
+            for member, count in zip(self.members_.values(), counts, strict=True)
             if count
         ]
         tables, labels = zip(*parts, strict=True)
@@ -841,10 +836,6 @@ def _verdict(names: Sequence[str]) -> str:
         f"{VERDICT} Rows whose missing values {', '.join(map(repr, names))} cannot integrate over "
         "are predicted by the other members, if there are any."
     )
-
-
-def _mean(values: np.ndarray, weight: Weights) -> float:
-    return float(values @ weight / weight.sum())
 
 
 def _checked_member(member: object) -> Classifier:

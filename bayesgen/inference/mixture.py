@@ -166,7 +166,7 @@ class Mixture(Components):
         """Return the rows of each member from rows encoded for all of them."""
         starts = {name: f"{name}/" for name in self.members}
         return {
-            name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
+            name: {k.removeprefix(start): v for k, v in encoded.items() if k.startswith(start)}
             for name, start in starts.items()
         }
 
@@ -257,7 +257,7 @@ class Mixture(Components):
             evenly(sample.probs[:, np.arange(n), top], sample.weight, PART_DRAWS)
             for sample in draws
         ]
-        log_classes = np.stack([member.log_classes() for member in self.members.values()])
+        log_classes = self._members_log_classes
         prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
         pairs, counts = self._kept_pairs
         probs = np.empty((n, log_classes.shape[1], len(pairs)))
@@ -395,8 +395,10 @@ class Mixture(Components):
 
     def selection(self, block: str) -> Selection:
         """Return what the model of a member reads of a block."""
-        member, name = self._owner(block)
-        return member.components.selection(name)
+        for name, member in self.members.items():
+            if block.startswith(f"{name}/"):
+                return member.components.selection(block.removeprefix(f"{name}/"))
+        raise KeyError(block)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return one key: in a mixture every cell depends on all others."""
@@ -460,13 +462,6 @@ class Mixture(Components):
 
     def _imputer_names(self) -> list[str]:
         return [name for name, able in zip(self.members, self.imputers, strict=True) if able]
-
-    def _owner(self, block: str) -> tuple[Posterior, str]:
-        """Return the member that reads "member/block", and the name of its block."""
-        for name, member in self.members.items():
-            if block.startswith(f"{name}/"):
-                return member, block[len(name) + 1 :]
-        raise KeyError(block)
 
 
 def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:

@@ -143,20 +143,6 @@ class Members:
         )
 
 
-def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
-    """Return the name of the member whose blocks a log-linear pool weighs, if there is one.
-
-    It is the one with the most blocks of the automatic members that state it; without these, as
-    where users pass their own, of all members that are judged block by block. A single block is the
-    member itself.
-    """
-    judged = {name: member for name, member in members.items() if member.subtracts_rows}
-    stated = [name for name, member in judged.items() if member.split_in_pool]
-    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
-    most = max(sizes, key=sizes.__getitem__, default="")
-    return (most,) if most and sizes[most] > 1 else ()
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class StackRows(explain.Rows):
     """Rows encoded for all members of a stack, with substitution of column values.

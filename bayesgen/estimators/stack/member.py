@@ -45,9 +45,7 @@ class Member:
 
     # -- the fit -----------------------------------------------------------------------------------
 
-    def fit(
-        self, rows: TrainingRows, classes: np.ndarray, columns: Mapping[str, object]
-    ) -> TrainingRows:
+    def fit(self, rows: TrainingRows, classes: np.ndarray) -> TrainingRows:
         """Fit to rows of a stack; return them as the member reads them.
 
         Members that keep rows, or that no closed form fits, are fitted to the labeled rows alone.
@@ -55,13 +53,11 @@ class Member:
         Args:
             rows: of the stack.
             classes: sorted, with those of the rows among them.
-            columns: the attributes that state the number and the names of the columns.
         """
         read = self.read(rows, reset=True)
         if not self._reads_unlabelled(read.table):
             read = read.labelled
         self.classifier._fit_rows(read, classes)
-        vars(self.classifier).update(columns)
         return read
 
     def read(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
@@ -167,15 +163,6 @@ class Member:
             self.state.schema, self.classifier.unseen, type(self.classifier).__name__
         )
 
-    def sample(
-        self, n: int, rng: np.random.RandomState, *, gaps: bool, y: object
-    ) -> tuple[object, np.ndarray]:
-        """Return n simulated rows and their labels; see `StackedClassifier.sample`.
-
-        gaps: whether cells are missing as the fitted pattern has it. y: class of all rows, or None.
-        """
-        return self.classifier._sampled(n, rng, gaps=gaps, own=y)
-
     # -- predictions of rows left out --------------------------------------------------------------
 
     def held_out(
@@ -218,7 +205,7 @@ class Member:
             fold, others = np.flatnonzero(folds == number), np.flatnonzero(folds != number)
             again = Member(clone(self.classifier))
             trained = rows.only(np.union1d(labelled[others], unlabelled))
-            again.fit(trained, trained.classes, {})
+            again.fit(trained, trained.classes)
             tested = again.read(rows.only(labelled[fold]), reset=False)
             encoded = tested.encode(again.state.schema, again.classifier.unseen)
             joint, log_classes = predict.joint_and_prior(again.posterior, encoded, len(fold))
@@ -246,6 +233,20 @@ class Member:
             return judgement
         self.classifier._posterior = weighed
         return dataclasses.replace(judgement, readout=weighed.readout)
+
+
+def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
+    """Return the name of the member whose blocks a log-linear pool weighs, if there is one.
+
+    It is the one with the most blocks of the automatic members that state it; without these, as
+    where users pass their own, of all members that are judged block by block. A single block is the
+    member itself.
+    """
+    judged = {name: member for name, member in members.items() if member.subtracts_rows}
+    stated = [name for name, member in judged.items() if member.split_in_pool]
+    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
+    most = max(sizes, key=sizes.__getitem__, default="")
+    return (most,) if most and sizes[most] > 1 else ()
 
 
 def folds_of(

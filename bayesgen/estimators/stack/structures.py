@@ -52,7 +52,7 @@ class Structure:
     whether numbers are transformed. bins: into how many levels likelihoods of levels cut numbers.
     indicators: whether all columns have one shared normal in place of blocks, levels as indicators.
     split_in_pool: whether each number is a block of its own, so that a log-linear pool can weigh
-    blocks one by one (see `fitted.split_in_pool`).
+    blocks one by one (see `member.split_in_pool`).
     """
 
     blocks: Mapping[tuple[Name, ...], Likelihood]
