@@ -381,9 +381,8 @@ class Mixture(Components):
                     blocks.append(sample.parts(rows[name], n_rows))
                 joint = sample.score(rows[name], n_rows)
                 likelihoods.append(likelihood_of(joint, self.members[name].log_classes()))
-            stacked = np.swapaxes(np.stack(likelihoods, axis=2), 0, 1)
-            stacked = np.swapaxes(from_able(stacked, able), 0, 1)
-            return np.concatenate([stacked, *blocks], axis=2)
+            members = from_able(np.stack(likelihoods, axis=2), able[:, None])
+            return np.concatenate([members, *blocks], axis=2)
 
         powers = [
             np.broadcast_to(sample.powers, n)[:count]

@@ -53,9 +53,9 @@ def shares(
     return out / out.sum(axis=1, keepdims=True)
 
 
-def heard_members(able: Bool[np.ndarray, "row member"]) -> Bool[np.ndarray, "row member"]:
+def heard_members(able: Bool[np.ndarray, "*row member"]) -> Bool[np.ndarray, "*row member"]:
     """Return which members predict each row: those that can, or all if none can."""
-    return able | ~able.any(axis=1, keepdims=True)
+    return able | ~able.any(axis=-1, keepdims=True)
 
 
 def stacked(
@@ -80,8 +80,8 @@ def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " me
 
 
 def from_able(
-    parts: Float[np.ndarray, "*draw row member class"], able: Bool[np.ndarray, "row member"]
-) -> Float[np.ndarray, "*draw row member class"]:
+    parts: Float[np.ndarray, "*row member class"], able: Bool[np.ndarray, "*#row member"]
+) -> Float[np.ndarray, "*row member class"]:
     """Return parts with the mean of the able members in place of those of the others."""
     if able.all():
         return parts
