@@ -361,7 +361,7 @@ class StackedClassifier(Classifier):
 
         def judge(member: Member) -> MemberScores:
             read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
-            return self._judge(member, rows, read, classes, judged)
+            return member.held_out(rows, read, classes, judged)
 
         judgements, unjudged = self._tried(members, judge)
         left_out = self.left_out_ | unjudged
@@ -402,7 +402,7 @@ class StackedClassifier(Classifier):
         def judge(member: Member) -> MemberScores:
             with deduplicate_warnings(rows=positions):
                 read = member.fit(rows, classes)
-                return self._judge(member, rows, read, classes, judged)
+                return member.held_out(rows, read, classes, judged)
 
         judgements, failed = self._tried(members, judge)
         return self._finish_stack(members, judgements, judged, rows, classes, wide | failed)
@@ -425,10 +425,10 @@ class StackedClassifier(Classifier):
         options: dict = {name: getattr(self, name) for name in SHARED}
         # the stack learns how much the pattern counts from what it asks of members anyway
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
-        structures = self._structures(table).items()
+        learns = self.missing == "learn"
         return {
-            name: Member(structure.classifier(**options), structure.split_in_pool)
-            for name, structure in structures
+            name: Member(structure.classifier(**options), structure.split_in_pool, learns)
+            for name, structure in self._structures(table).items()
         }
 
     def _structures(self, table: Table) -> dict[str, Structure]:
@@ -450,23 +450,6 @@ class StackedClassifier(Classifier):
             warn(warning)
         return {name: str(warning) for name, warning in reasons.items()}
 
-    def _judge(
-        self,
-        member: Member,
-        rows: TrainingRows,
-        read: TrainingRows,
-        classes: np.ndarray,
-        judged: JudgedRows,
-    ) -> MemberScores:
-        """Return what a member predicts of held-out rows, its missing pattern with its power.
-
-        read: the rows as the member reads them.
-        """
-        judgement = member.held_out(rows, read, classes, judged)
-        if self.missing == "learn" and parameters.is_automatic(self.members):
-            return member.weigh_pattern(judgement, read, judged)
-        return judgement
-
     def _tried(
         self, members: Mapping[str, Member], attempt: Callable[[Member], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
@@ -475,11 +458,11 @@ class StackedClassifier(Classifier):
         A progress bar names the member that is being fitted.
         """
         progress = arguments.one_of("progress", self.progress, ["auto", True, False])
-        bar = progress_bar(len(members), progress, unit="member", delay=LONG)
+        shown = progress_bar(len(members), progress, unit="member", delay=LONG)
         found: dict[str, T] = {}
         failed: dict[str, str] = {}
         # cells that were warned of when the rows were read
-        with deduplicate_warnings(CountsAsMissing), bar:
+        with deduplicate_warnings(CountsAsMissing), shown as bar:
             for name, member in members.items():
                 bar.set_description(name, refresh=False)
                 bar.update(0)

@@ -14,7 +14,7 @@ from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.training_rows import TableEncoder, TrainingRows, together
+from bayesgen.estimators.training_rows import TableEncoder, TrainingRows
 from bayesgen.inference import (
     BAYES,
     Exact,
@@ -27,7 +27,7 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
-from bayesgen.typing import Joint, Labels, Traceable
+from bayesgen.typing import Joint, Labels, Traceable, Weights
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
@@ -38,10 +38,12 @@ class Member:
     """A classifier of a stack, which reads the rows that the stack has read.
 
     split_in_pool: whether its structure states that a log-linear pool weighs its blocks.
+    learns_pattern: whether its missing pattern has a power, learned from rows left out.
     """
 
     classifier: Classifier
     split_in_pool: bool = False
+    learns_pattern: bool = False
 
     # -- the fit -----------------------------------------------------------------------------------
 
@@ -170,6 +172,7 @@ class Member:
     ) -> MemberScores:
         """Return what the member predicts of rows when it is fitted without them.
 
+        Learns the power of the missing pattern from these predictions, in place, if it has one.
         Uses exact leave-one-out where there is a closed form; otherwise each of ten folds is
         predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
 
@@ -181,10 +184,14 @@ class Member:
         """
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
-        able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
+        left_out = labelled.left_out
+        able = posterior.components.is_marginal(left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled)
-            return MemberScores(scores, posterior.readout, able)
+            judgement = MemberScores(scores, posterior.readout, able)
+            if self.learns_pattern:
+                return self.weigh_pattern(judgement, left_out.y, judged.weight)
+            return judgement
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
@@ -216,19 +223,16 @@ class Member:
         return out
 
     def weigh_pattern(
-        self, judgement: MemberScores, read: TrainingRows, judged: JudgedRows
+        self, judgement: MemberScores, codes: Labels, weight: Weights
     ) -> MemberScores:
         """Learn a power of the missing pattern, in place; return the predictions under it.
 
         Args:
-            judgement: what the member predicts of the judged rows.
-            read: the rows of the fit, as the member reads them.
-            judged: the rows that the power is learned from.
+            judgement: what the member predicts of rows that are left out.
+            codes: classes of these rows.
+            weight: of these rows.
         """
-        codes = together((read,), self.classifier.classes_)[0][judged.rows]
-        weighed = self.state.with_pattern_power(
-            self.posterior, judgement.scores, codes, judged.weight
-        )
+        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, codes, weight)
         if weighed is self.posterior:
             return judgement
         self.classifier._posterior = weighed
