@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, joined
@@ -31,14 +31,13 @@ def averaged_scores(each: Sequence[Scores], weights: Float[np.ndarray, " member"
     if len(each) == 1:
         return each[0]
     shape = each[0].joint.shape
-    share = np.broadcast_to(weights, (shape[0], len(weights)))
     log_classes = [np.broadcast_to(one.log_classes, shape) for one in each]
     log_proba = [log_class_probabilities(one.joint, one.log_classes) for one in each]
     density = np.stack([np.logaddexp.reduce(one.joint, axis=1) for one in each])
-    joint = stacked(density[..., None], share) + stacked(np.stack(log_proba), share)
+    joint = stacked(density[..., None], weights) + stacked(np.stack(log_proba), weights)
     logs = np.log(weights)[:, None, None, None]
     parts = np.logaddexp.reduce(logs + np.stack([one.parts for one in each]), axis=0)
-    return Scores(joint, stacked(np.stack(log_classes), share), parts)
+    return Scores(joint, stacked(np.stack(log_classes), weights), parts)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,15 +69,6 @@ class Average(Components):
     def coherent(self) -> bool:
         """Whether class probabilities are the expectation of those given one more cell: no."""
         return False
-
-    @property
-    def caveat(self) -> str:
-        """The approximations of the blocks, in sentences."""
-        return self.heaviest.caveat
-
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return the rows whose missing values the members integrate out."""
-        return self.heaviest.is_marginal(encoded, n_rows)
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x given data) + log of the mean class probabilities."""

@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Bool
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import (
@@ -80,15 +79,6 @@ class ClosedForm(Components):
     def predictives(self) -> dict[str, Callable]:
         """The log predictive of each block: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.closed_forms.items()}
-
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return the rows for which every block's predictive integrates over missing values."""
-        out = np.ones(n_rows, dtype=bool)
-        inexact = [name for name, part in self.model.blocks.items() if part.caveat]
-        rows = self.reader.read(encoded) if inexact else {}
-        for name in inexact:
-            out &= self.model.closed_forms[name].is_marginal(rows[name])
-        return out
 
     @property
     def caveat(self) -> str:

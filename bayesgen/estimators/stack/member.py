@@ -190,10 +190,9 @@ class Member:
         """
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
-        able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled)
-            return MemberScores(scores, posterior.readout, able)
+            return MemberScores(scores, posterior.readout)
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
@@ -202,7 +201,7 @@ class Member:
         log_proba = self._by_folds(again, classes, folds)[judged.rows]
         parts = likelihood_of(log_proba, log_classes)[:, None]
         # by the readouts of the members of the folds already
-        return MemberScores(Scores(log_proba, log_classes, parts), BAYES, able)
+        return MemberScores(Scores(log_proba, log_classes, parts), BAYES)
 
     def _by_folds(
         self, rows: TrainingRows, classes: np.ndarray, folds: Int[np.ndarray, " row"]
