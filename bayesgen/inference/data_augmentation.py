@@ -23,7 +23,8 @@ class Augmentation:
     """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
 
     In blocks with missing values, draws alternate between the missing cells given theta and theta
-    given the completed table; the other blocks are drawn from their closed form.
+    given the completed table; the other blocks are drawn from their closed form. Learned prior
+    strengths are averaged over: each step draws them given the completed table, and theta after.
 
     Args:
         draws: kept draws per chain.

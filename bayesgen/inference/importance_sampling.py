@@ -14,7 +14,7 @@ from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.protocols import Conjugate, Program, required
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -43,7 +43,8 @@ class ImportanceSampling:
     up to a constant factor. Blocks are independent given the labels, and so are the classes of a
     block unless they share parameters: each has weights of its own. They are smoothed, and draws
     resampled by them (systematically) to equal weights. Where the Pareto k of some weights is .7 or
-    more the proposals miss a part of the posterior, and `Augmentation` draws instead.
+    more the proposals miss a part of the posterior, and `Augmentation` draws instead. Learned prior
+    strengths are averaged over: w does not depend on them, and a block's classes share its weights.
 
     Source: Robert and Casella, Monte Carlo Statistical Methods (2nd ed., 2004), section 3.3;
     Vehtari, Simpson, Gelman, Yao and Gabry, Pareto smoothed importance sampling, Journal of Machine
@@ -100,10 +101,9 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    start = required(data.likelihood, Program).initial_params(data.statistics)
-    centre, _, _ = em(data, start, EM_STEPS)
+    centre, _, _ = em(data, data.start(), EM_STEPS)
     size = max(n, LEAST_DRAWS)
-    proposal = required(data.likelihood, Conjugate).posterior(data.filled(centre))
+    proposal = required(data.prior, Conjugate).posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
     log_weights, found = data.log_importance(centre), []
     for some in (slice(0, PILOT), *_others(draws, size)):

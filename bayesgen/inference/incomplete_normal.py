@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_normal_weights import log_importance
 from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
-from bayesgen.likelihoods import MultivariateNormal, Repair
+from bayesgen.likelihoods import Likelihood, MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.expected_moments import (
@@ -32,6 +32,7 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
 )
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
@@ -46,14 +47,13 @@ Matrices = Float[np.ndarray, "cell feature feature"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IncompleteNormal(IncompleteData):
+class IncompleteNormal(IncompleteData[MultivariateNormal]):
     """Means and covariances given incomplete rows.
 
     Columns without a unit (`likelihood.uninformative()`) must have been left out.
     `maximum_likelihood` ignores the prior; the other methods need a completed conjugate one.
     """
 
-    likelihood: MultivariateNormal
     statistics: MultivariateNormalStatistics
 
     def maximum_likelihood(
@@ -70,7 +70,7 @@ class IncompleteNormal(IncompleteData):
                 stay. Without missing cells this is S / (n - means).
             variance_floor: share of a column's variance that replaces a smaller one ("singular").
         """
-        likelihood, statistics = self.likelihood, self.statistics
+        likelihood, statistics = self.family, self.statistics
         observed = statistics.marginal()
         narrowest = np.sqrt(EIGENVALUE_FLOOR)
         cells = observed_normal(likelihood, statistics, prior=False, narrowest=narrowest)
@@ -120,18 +120,22 @@ class IncompleteNormal(IncompleteData):
         Yields:
             mean (chain, class, feature) and cholesky (chain, class or 1, feature, feature).
         """
-        likelihood, statistics = self.likelihood, self.statistics
         # each chain starts from its own draw given the expected moments
-        filled = expected(statistics, likelihood.initial_params(statistics))
-        params = likelihood.posterior(filled).draw(rng, chains)
+        posterior = required(self.prior, Conjugate).posterior(self.filled(self.start()))
+        params = posterior.draw(rng, chains)
         while True:
             params = self.step(params, rng)
             yield params
 
     def step(self, params: Params, rng: np.random.Generator) -> Params:
         """Return the parameters of all chains after one step of `gibbs` from given ones."""
-        proposed = _parameters(self.likelihood, *_filled(self._cells, params, rng), rng)
-        return _choose(self.likelihood, self._cells, params, proposed, rng)
+        proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
+        return _choose(self._cells, params, proposed, rng, together=self._dependent)
+
+    @property
+    def _dependent(self) -> bool:
+        """Whether classes depend on each other: they share a covariance, or an unknown prior."""
+        return self.family.shared or len(self.prior.components) > 1
 
     @functools.cached_property
     def _cells(self) -> "_Cells":
@@ -161,9 +165,9 @@ class IncompleteNormal(IncompleteData):
         return expected(self.statistics, params)
 
     def log_importance(self, centre: Params) -> LogWeights:
-        """Return draws -> log importance weights: by class, or of all of a shared covariance."""
+        """Return draws -> log importance weights: by class, or of all where they are dependent."""
         by_class = log_importance(self.statistics, centre)
-        if not self.likelihood.shared:
+        if not self._dependent:
             return by_class
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
@@ -521,7 +525,7 @@ def _bartlett(
 
 
 def _parameters(
-    likelihood: MultivariateNormal,
+    prior: Likelihood,
     count: np.ndarray,
     mean: np.ndarray,
     scatter: np.ndarray,
@@ -529,27 +533,25 @@ def _parameters(
 ) -> Params:
     """Draw the parameters of each chain given its filled rows."""
     drawn = [
-        likelihood.posterior(complete_rows(count, *moments)).draw(rng, 1)
+        required(prior, Conjugate).posterior(complete_rows(count, *moments)).draw(rng, 1)
         for moments in zip(mean, scatter, strict=True)
     ]
     return {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
 
 
 def _choose(
-    likelihood: MultivariateNormal,
-    cells: _Cells,
-    params: Params,
-    proposed: Params,
-    rng: np.random.Generator,
+    cells: _Cells, params: Params, proposed: Params, rng: np.random.Generator, *, together: bool
 ) -> Params:
     """Return the next parameters of each chain: the proposed ones, or the present ones.
 
     Proposals are reversible under the posterior divided by the density of `_lacking`.
+
+    together: whether those of all classes are taken, or none.
     """
     if not (cells.excess.any() or cells.left.has_missing):
         return proposed
     gain = _lacking(cells, proposed) - _lacking(cells, params)
-    if likelihood.shared:
+    if together:
         gain = gain.sum(axis=1, keepdims=True)
     moved = -rng.standard_exponential(gain.shape) < gain
     mean = np.where(moved[..., None], proposed["mean"], params["mean"])

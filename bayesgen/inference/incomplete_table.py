@@ -51,10 +51,9 @@ Gammas = Float[np.ndarray, "chain cell"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IncompleteTable(IncompleteData):
+class IncompleteTable(IncompleteData[JointCategorical]):
     """Inference for a joint table from incomplete rows."""
 
-    likelihood: JointCategorical
     statistics: JointStatistics
 
     def maximum_likelihood(
@@ -65,22 +64,20 @@ class IncompleteTable(IncompleteData):
         With missing values the maximum need not be unique, all maxima being equal on the observed
         cells; the search starts from the overall fractions with one row of the guess added.
         """
-        start = self.likelihood.initial_params(self.statistics)
-        start, _ = self.likelihood.maximum_likelihood(self.filled(start))
-        params, report = self._iterate(start, np.zeros_like(self.likelihood.probs))
-        params, findings = self.likelihood.maximum_likelihood(self.filled(params))
+        start, _ = self.family.maximum_likelihood(self.filled(self.start()))
+        params, report = self._iterate(start, np.zeros_like(self.family.probs))
+        params, findings = self.family.maximum_likelihood(self.filled(params))
         return params, findings, report
 
     def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior in log-odds."""
         if start is None:
-            start = self.likelihood.initial_params(self.statistics)
-            start = self.likelihood.posterior(self.filled(start)).mode()
+            start = self.likelihood.posterior(self.filled(self.start())).mode()
         return self._iterate(start, self.likelihood.concentration())
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield the tables of a Gibbs sampler: exact for all weights."""
-        start = self.filled(self.likelihood.initial_params(self.statistics)).count
+        start = self.filled(self.start()).count
         prior = self.likelihood.concentration()
         gammas = log_gammas(rng, (prior + start).ravel(), chains)
         shape, gaps = (prior + self.statistics.count).ravel(), _gaps(self.statistics)
