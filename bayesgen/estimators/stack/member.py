@@ -97,8 +97,7 @@ class Member:
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
-        rows = () if self.takes_all_rows else self.classifier._training
-        self.classifier._finish_fit(state, self.classifier._seed, rows)
+        self.classifier._infer_again(state, keeps_rows=not self.takes_all_rows)
 
     # -- what was fitted ---------------------------------------------------------------------------
 
