@@ -115,8 +115,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments; deep: also those of likelihoods."""
-        found = super().get_params(deep)
-        return found | parameters.of_likelihoods(super().get_params(deep=False)) if deep else found
+        params = super().get_params(deep)
+        if deep:
+            params |= parameters.of_likelihoods(super().get_params(deep=False))
+        return params
 
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, and nested arguments of likelihoods as above.
@@ -125,8 +127,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             InvalidArgument: the likelihood has no such argument, or is not a likelihood.
         """
         self._settle()
-        own = super().get_params(deep=False)
-        direct, of_likelihoods = parameters.split_likelihoods(own, params)
+        stated = super().get_params(deep=False)
+        direct, of_likelihoods = parameters.split_likelihoods(stated, params)
         super().set_params(**direct)
         for name, values in of_likelihoods.items():
             setattr(self, name, parameters.with_arguments(name, getattr(self, name), values))
@@ -209,30 +211,30 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
         classes: declared for these rows; None: those of the rows.
         """
-        these = rows.classes if classes is None else np.unique(classes)
+        declared = rows.classes if classes is None else np.unique(classes)
         learned = self._learned_from((*self._training, rows))
         if not hasattr(self, "state_"):
-            check_declared(rows.classes, these)
+            check_declared(rows.classes, declared)
             seed = training.drawn_seed(self.random_state, self.inference)
-            return self._new_state(rows, these), seed, (rows,) if learned else ()
+            return self._new_state(rows, declared), seed, (rows,) if learned else ()
         if not self._training:
             had_unlabelled = self.state_.unlabelled is not None
             accumulation.require_no_rows(learned, had_unlabelled=had_unlabelled)
         earlier = map(self._with_cells, self._training) if learned else ()
-        seen, every = (*earlier, rows), united_classes(self.state_.classes, these)
+        calls, united = (*earlier, rows), united_classes(self.state_.classes, declared)
         if self.unlabelled is not None:
-            check_mark(self.state_.classes, every)
-        check_declared(rows.classes, every)
+            check_mark(self.state_.classes, united)
+        check_declared(rows.classes, united)
         state = accumulation.state_after(
             self.state_,
-            seen,
-            every,
+            calls,
+            united,
             power_transform=self.power_transform,
             bins=self.bins,
             unseen=self.unseen,
             estimator=type(self).__name__,
         )
-        return state, self._seed, seen if learned else ()
+        return state, self._seed, calls if learned else ()
 
     def _accumulate(self, rows: TrainingRows) -> None:
         """Add rows to the training state, in place, from which inference runs later."""

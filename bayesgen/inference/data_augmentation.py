@@ -68,12 +68,12 @@ class Augmentation:
                 drawn = posterior.draw(rng, self.chains * self.draws)
                 params[name] = _chained(drawn, shape)
                 continue
-            params[name], found = augment(
+            params[name], diagnostics = augment(
                 gaps, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
             # unlike max and min these keep NaN, the diagnostic of too few draws
-            details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
-            details["ess"] = float(np.minimum(details["ess"], found["ess"]))
+            details["r_hat"] = float(np.maximum(details["r_hat"], diagnostics["r_hat"]))
+            details["ess"] = float(np.minimum(details["ess"], diagnostics["ess"]))
         cure = Cure(
             ", state stronger prior guesses, or leave out columns with few observed cells.",
             "leave out columns with few observed cells, or use --inference map.",
@@ -110,15 +110,15 @@ def augment(
 
 def collected(steps: Iterable[dict[str, Params]], draws: int) -> dict[str, Params]:
     """Return parameters by owner, (chain, draw, ...), of steps of all chains, (chain, ...)."""
-    kept: dict[str, Params] = {}
+    draws_of_owners: dict[str, Params] = {}
     for draw, step in enumerate(steps):
         for owner, params in step.items():
-            own = kept.setdefault(owner, {})
+            arrays = draws_of_owners.setdefault(owner, {})
             for name, value in params.items():
                 if not draw:
-                    own[name] = np.empty((len(value), draws, *value.shape[1:]))
-                own[name][:, draw] = value
-    return kept
+                    arrays[name] = np.empty((len(value), draws, *value.shape[1:]))
+                arrays[name][:, draw] = value
+    return draws_of_owners
 
 
 def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:

@@ -71,11 +71,11 @@ class ImportanceSampling:
                 families[name] = posterior
                 params[name] = posterior.draw(rng, n)
                 continue
-            found = importance_sample(gaps, rng, n)
-            if found is None:
+            sample = importance_sample(gaps, rng, n)
+            if sample is None:
                 return Augmentation(draws=self.draws).infer(problem, seed)
-            params[name] = found.params
-            pareto_k, effective = max(pareto_k, found.pareto_k), min(effective, found.effective)
+            params[name] = sample.params
+            pareto_k, effective = max(pareto_k, sample.pareto_k), min(effective, sample.effective)
         details = {"pareto_k": pareto_k, "effective draws": effective}
         verdict = (
             "Independent draws from the posterior of expected statistics, weighed: Pareto k "
@@ -105,18 +105,18 @@ def importance_sample(
     size = max(n, LEAST_DRAWS)
     proposal = required(data.prior, Conjugate).posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
-    log_weights, found = data.log_importance(centre), []
-    for some in (slice(0, PILOT), *_others(draws, size)):
-        part = {name: value[some] for name, value in draws.items()}
-        found.append(log_weights(part))
-        if not np.isfinite(found[-1]).all() or found[0].std(axis=0).max() > HOPELESS:
+    log_weights, logs = data.log_importance(centre), []
+    for chunk in (slice(0, PILOT), *_others(draws, size)):
+        part = {name: value[chunk] for name, value in draws.items()}
+        logs.append(log_weights(part))
+        if not np.isfinite(logs[-1]).all() or logs[0].std(axis=0).max() > HOPELESS:
             return None
-    weight, pareto_k = smoothed_weights(np.concatenate(found))
+    weight, pareto_k = smoothed_weights(np.concatenate(logs))
     if pareto_k.max() >= reliable_k(size):
         return None
     effective = float((1 / (weight**2).sum(axis=0)).min())
-    kept = resampled(weight, rng, n)
-    params = {name: _taken(value, kept) for name, value in draws.items()}
+    picks = resampled(weight, rng, n)
+    params = {name: _taken(value, picks) for name, value in draws.items()}
     return WeighedDraws(params, float(pareto_k.max()), min(effective, n))
 
 
@@ -136,12 +136,14 @@ def resampled(
     """
     places = (np.arange(n)[:, None] + rng.random(weight.shape[1])) / n
     steps = np.cumsum(weight, axis=0)
-    found = [np.searchsorted(s, place * s[-1]) for s, place in zip(steps.T, places.T, strict=True)]
-    return np.minimum(np.stack(found, axis=1), len(weight) - 1)
+    positions = [
+        np.searchsorted(s, place * s[-1]) for s, place in zip(steps.T, places.T, strict=True)
+    ]
+    return np.minimum(np.stack(positions, axis=1), len(weight) - 1)
 
 
-def _taken(value: np.ndarray, some: Int[np.ndarray, "n independent"]) -> np.ndarray:
+def _taken(value: np.ndarray, picks: Int[np.ndarray, "n independent"]) -> np.ndarray:
     """Return the draws of each class, or of all where there is one set of weights."""
-    if some.shape[1] == 1:
-        return value[some[:, 0]]
-    return value[some, np.arange(some.shape[1])]
+    if picks.shape[1] == 1:
+        return value[picks[:, 0]]
+    return value[picks, np.arange(picks.shape[1])]

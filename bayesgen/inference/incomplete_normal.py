@@ -79,15 +79,15 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         )
         start = likelihood.initial_params(statistics)
         start, _ = complete_maximum(expected(statistics, start))
-        found = newton_cg(NormalPoint(cells, start))
-        params, findings = complete_maximum(expected(statistics, found[0].params))
-        seen = observed.count
-        blank = np.argwhere((seen == 0) & (seen > 0).any(axis=1, keepdims=True))
+        optimum = newton_cg(NormalPoint(cells, start))
+        params, findings = complete_maximum(expected(statistics, optimum[0].params))
+        n_observed = observed.count
+        blank = np.argwhere((n_observed == 0) & (n_observed > 0).any(axis=1, keepdims=True))
         findings += [Repair("pooled", int(k), int(j)) for k, j in blank]
         if bias_corrected:
-            params, more = _bias_corrected(likelihood, statistics, params, variance_floor)
-            findings += [finding for finding in more if finding not in findings]
-        return params, findings, self._report(found, params)
+            params, repairs = _bias_corrected(likelihood, statistics, params, variance_floor)
+            findings += [finding for finding in repairs if finding not in findings]
+        return params, findings, self._report(optimum, params)
 
     def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior against |Sigma|^-(p+1)/2 given the observed cells.
@@ -97,14 +97,14 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         prior, statistics = self.likelihood, self.statistics
         cells = observed_normal(prior, statistics, prior=True)
         if start is None:
-            first = expected(statistics, prior.initial_params(statistics))
-            start = prior.posterior(first).mode()
-        found = newton_cg(NormalPoint(cells, start))
-        return found[0].params, self._report(found, found[0].params)
+            filled = expected(statistics, prior.initial_params(statistics))
+            start = prior.posterior(filled).mode()
+        optimum = newton_cg(NormalPoint(cells, start))
+        return optimum[0].params, self._report(optimum, optimum[0].params)
 
-    def _report(self, found: tuple[Point, bool, int], params: Params) -> OptimumReport:
+    def _report(self, optimum: tuple[Point, bool, int], params: Params) -> OptimumReport:
         """Return the report of `newton_cg`, at parameters that may have been repaired."""
-        top, converged, steps = found
+        top, converged, steps = optimum
         rows = self.statistics.count.sum() + self.statistics.cell_count.sum()
         norm = top.gradient_norm / max(float(rows), 1.0)
         return OptimumReport(converged, steps, norm, self.log_likelihood(params))
@@ -388,11 +388,11 @@ class NormalPoint(Point):
     def _whiten(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return e, C and the logs of the squared diagonals of the cells' factors."""
         cells = self.cells
-        both = cells.first[:, :, None] & cells.first[:, None, :]
+        pairs = cells.first[:, :, None] & cells.first[:, None, :]
         rows = np.take_along_axis(self._base[cells.factor], cells.order[:, :, None], axis=1)
         q, upper = np.linalg.qr(np.where(cells.first[:, :, None], rows, 0.0).mT)
         q = np.where(cells.first[:, None, :], q, 0.0)
-        upper = np.where(both, upper, np.eye(upper.shape[-1]))
+        upper = np.where(pairs, upper, np.eye(upper.shape[-1]))
         whitener = q @ np.linalg.inv(upper).mT
         delta = np.where(cells.observed, cells.mean - self.params["mean"][cells.owner], 0.0)
         delta = np.take_along_axis(delta, cells.order, axis=1)
@@ -408,8 +408,8 @@ class NormalPoint(Point):
         p = cells.mean.shape[1]
         rows = np.repeat(cells.member @ cells.rows, p)
         divisor = (cells.by_factor @ cells.divisor)[:, None, None] * (1 + np.eye(p))
-        both = np.concatenate([rows, divisor.ravel()])
-        return np.where(both > 0, both, 1.0)
+        weights = np.concatenate([rows, divisor.ravel()])
+        return np.where(weights > 0, weights, 1.0)
 
     def _by_factor(self, matrices: Matrices) -> np.ndarray:
         flat = self.cells.by_factor @ matrices.reshape(len(matrices), -1)
@@ -503,8 +503,8 @@ def _filled(
     mean = cell_means(rows, params, slope) + (root @ noise[..., None])[..., 0]
     along = np.where(cells.along[:, None], rng.standard_normal(slope.shape), 0.0)
     factor = slope @ cells.root + root @ along
-    rest = root @ _bartlett(cells, slope.shape, rng)
-    return merge_cells(rows, mean, factor @ factor.mT + rest @ rest.mT)
+    residual = root @ _bartlett(cells, slope.shape, rng)
+    return merge_cells(rows, mean, factor @ factor.mT + residual @ residual.mT)
 
 
 def _bartlett(
@@ -517,10 +517,10 @@ def _bartlett(
     """
     missing = ~cells.rows.cell_observed
     degrees = cells.degrees[:, None] - (np.cumsum(missing, axis=1) - 1)
-    there = missing & (degrees > 0)
-    below = missing[:, :, None] & there[:, None, :] & np.tri(shape[-1], k=-1, dtype=bool)
-    chi2 = rng.chisquare(np.where(there, degrees, 1.0), shape[:-1])
-    diagonal = np.where(there, np.sqrt(chi2), 0.0)[..., None] * np.eye(shape[-1])
+    random = missing & (degrees > 0)
+    below = missing[:, :, None] & random[:, None, :] & np.tri(shape[-1], k=-1, dtype=bool)
+    chi2 = rng.chisquare(np.where(random, degrees, 1.0), shape[:-1])
+    diagonal = np.where(random, np.sqrt(chi2), 0.0)[..., None] * np.eye(shape[-1])
     return diagonal + np.where(below, rng.standard_normal(shape), 0.0)
 
 
@@ -536,7 +536,7 @@ def _parameters(
         required(prior, Conjugate).posterior(complete_rows(count, *moments)).draw(rng, 1)
         for moments in zip(mean, scatter, strict=True)
     ]
-    return {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
+    return {name: np.concatenate([draw[name] for draw in drawn]) for name in drawn[0]}
 
 
 def _choose(
