@@ -167,9 +167,6 @@ class Classifier(Estimator):
 
         Memory is needed for one part and its state. The result is that of `fit` with all rows: new
         classes and levels may appear in any part.
-
-        Raises:
-            InvalidData: rows have to stay in memory, for an argument that is learned from them.
         """
         if learns := self._learned_from(()):
             name, value = next(iter(learns.items()))

@@ -10,7 +10,7 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.draws import Draws
+from bayesgen.inference.draws import Draws, by_chain
 from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.protocols import Conjugate, required
@@ -56,7 +56,7 @@ class Augmentation:
         shape = (self.chains, self.draws)
         start, model, statistics = time.perf_counter(), problem.model, problem.statistics
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
-        params, families = {"class": _chained(classes, shape)}, dict(model.blocks)
+        params, families = by_chain({"class": classes}, shape), dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
         for name, part in model.blocks.items():
             rows = statistics.blocks[name]
@@ -65,8 +65,7 @@ class Augmentation:
                 # kernels at rows are kept by the posterior, and not by the prior
                 posterior = required(part, Conjugate).posterior(rows)
                 families[name] = posterior
-                drawn = posterior.draw(rng, self.chains * self.draws)
-                params[name] = _chained(drawn, shape)
+                params |= by_chain({name: posterior.draw(rng, self.chains * self.draws)}, shape)
                 continue
             params[name], diagnostics = augment(
                 gaps, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
@@ -119,7 +118,3 @@ def collected(steps: Iterable[dict[str, Params]], draws: int) -> dict[str, Param
                     arrays[name] = np.empty((len(value), draws, *value.shape[1:]))
                 arrays[name][:, draw] = value
     return draws_of_owners
-
-
-def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
-    return {name: value.reshape(*shape, *value.shape[1:]) for name, value in params.items()}

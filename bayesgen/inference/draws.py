@@ -335,7 +335,12 @@ def chained(params: Mapping[str, Params], n: int) -> dict[str, Params]:
     arviz warns of more chains than draws.
     """
     chains = CHAINS if n % CHAINS == 0 and n >= CHAINS**2 else 1
-    return mapped(lambda draws: draws.reshape(chains, n // chains, *draws.shape[1:]), params)
+    return by_chain(params, (chains, n // chains))
+
+
+def by_chain(params: Mapping[str, Params], shape: tuple[int, int]) -> dict[str, Params]:
+    """Return independent draws (draw, ...), by owner, as (chain, draw, ...)."""
+    return mapped(lambda draws: draws.reshape(*shape, *draws.shape[1:]), params)
 
 
 def mapped(

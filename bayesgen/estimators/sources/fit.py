@@ -194,7 +194,7 @@ def learned_from(
         progress: whether a bar is shown.
 
     Raises:
-        InvalidData: rows have to stay in memory, for a family that keeps them; every weight is 0.
+        InvalidData: rows have to stay in memory, for a family that keeps them; all weigh 0.
         BayesgenError: as in `fit`; the message names the part.
     """
     cluster = labelled.source.cluster
