@@ -119,9 +119,6 @@ class StackedClassifier(Classifier):
     missing pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer
     if there are more than 20 columns), chosen within classes by content, not by their order.
 
-    A row with missing values is predicted by the members that integrate over them, with their
-    weights renormalized, or by all if none does.
-
     A stack has every method of a classifier. Densities (`score_samples`), `sample`, `impute` and
     `feature_value` are those of the linear pool: each row is imputed by a member drawn with
     probability proportional to its weight times p(observed cells given data). Members that model
@@ -502,11 +499,9 @@ class StackedClassifier(Classifier):
         """Weight the members that could be judged; set all fitted attributes."""
         codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
         log_proba = np.stack([judgement.log_proba for judgement in judgements.values()])
-        able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
         labels = np.arange(len(codes)), codes
-        share = stacking.weights_of(log_proba[:, *labels], weight, able)
-        unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
-        report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
+        share = stacking.weights_of(log_proba[:, *labels], weight)
+        report = Report("stacked", 0.0, converged=True, outcome=Words(VERDICT))
         fitted = {name: members[name] for name in judgements}
         self._split = split_in_pool(fitted)
         mixture = Members(fitted, self._split).mixture(share, report)
@@ -809,16 +804,6 @@ class StackedClassifier(Classifier):
 def _width(table: Table) -> int:
     """Return the number of columns with an observed cell."""
     return sum(not column.is_missing for column in table.columns)
-
-
-def _verdict(names: Sequence[str]) -> str:
-    """Return a sentence on how members are weighted, and which cannot read some missing cells."""
-    if not names:
-        return VERDICT
-    return (
-        f"{VERDICT} Rows whose missing values {', '.join(map(repr, names))} cannot integrate over "
-        "are predicted by the other members, if there are any."
-    )
 
 
 def _checked_member(member: object) -> Classifier:

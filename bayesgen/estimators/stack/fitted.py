@@ -221,8 +221,7 @@ class FittedStack(Fitted):
             member, posterior = self.members.by_name[name], mixture.members[name]
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
             scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
-            able = posterior.components.is_marginal(rows, len(y))
-            left_out[name] = MemberScores(scores, posterior.readout, able)
+            left_out[name] = MemberScores(scores, posterior.readout)
         stacked = mixture.scores_from(left_out)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 

@@ -99,8 +99,7 @@ class Member:
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
-        rows = () if self.takes_all_rows else self.classifier._training
-        self.classifier._finish_fit(state, self.classifier._seed, rows)
+        self.classifier._infer_again(state, keeps_rows=not self.takes_all_rows)
 
     # -- what was fitted ---------------------------------------------------------------------------
 
@@ -184,13 +183,11 @@ class Member:
         """
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
-        left_out = labelled.left_out
-        able = posterior.components.is_marginal(left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled)
-            judgement = MemberScores(scores, posterior.readout, able)
+            judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:
-                return self.weigh_pattern(judgement, left_out.y, judged.weight)
+                return self.weigh_pattern(judgement, labelled.left_out.y, judged.weight)
             return judgement
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
@@ -200,7 +197,7 @@ class Member:
         log_proba = self._by_folds(again, classes, folds)[judged.rows]
         parts = likelihood_of(log_proba, log_classes)[:, None]
         # by the readouts of the members of the folds already
-        return MemberScores(Scores(log_proba, log_classes, parts), BAYES, able)
+        return MemberScores(Scores(log_proba, log_classes, parts), BAYES)
 
     def _by_folds(
         self, rows: TrainingRows, classes: np.ndarray, folds: Int[np.ndarray, " row"]
