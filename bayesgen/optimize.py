@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from bayesgen.typing import Params, Traceable, Weights
 
@@ -301,31 +301,25 @@ def mixture_weights(
     density: Float[np.ndarray, "component row"],
     weight: Weights,
     prior: Float[np.ndarray, " component"] | float = 0.0,
-    able: Bool[np.ndarray, "component row"] | None = None,
     *,
     steps: int = 10_000,
 ) -> Float[np.ndarray, " component"]:
-    """Maximize sum_i w_i log(sum_k pi_k f_ki / sum_k pi_k a_ki) + sum_k c_k log pi_k by EM.
+    """Maximize sum_i w_i log sum_k pi_k f_ki + sum_k c_k log pi_k by EM.
 
-    From even proportions, pi_k <- c_k + sum_i w_i pi_k f_ki / sum_j pi_j f_ji, normalized. Where
-    some components do not apply to a row, minus the log of their sum is bounded by its tangent.
+    From even proportions, pi_k <- c_k + sum_i w_i pi_k f_ki / sum_j pi_j f_ji, normalized.
 
-    Source: Saerens, Latinne and Decaestecker (2002), Neural Computation 14, 21-41; Hunter (2004),
-    Annals of Statistics 32, 384-406.
+    Source: Saerens, Latinne and Decaestecker (2002), Neural Computation 14, 21-41.
 
     Args:
         density: f_ki of each row.
         weight: w_i of the rows.
         prior: c_k.
-        able: a_ki, which components apply to a row; None: all.
         steps: at most; they end where no proportion changes by STILL.
     """
     proportions = np.full(len(density), 1 / len(density))
     for _ in range(steps):
         before = proportions
         proportions = before * (density @ (weight / (before @ density))) + prior
-        if able is not None:
-            proportions /= able @ (weight / (before @ able)) + np.sum(prior)
         proportions /= proportions.sum()
         if np.abs(proportions - before).max() < STILL:
             break

@@ -25,9 +25,9 @@ else:
     unchecked = no_type_check
 
 __all__ = [
-    *("DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series", "unchecked"),
+    *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
     *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels", "Numbers"),
-    *("LevelCounts", "Params", "Parts", "Traceable", "Transform", "Weights"),
+    *("LevelCounts", "Params", "Parts", "Traceable", "Transform", "Weights", "unchecked"),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
@@ -55,6 +55,17 @@ Params = dict[str, Traceable]
 
 Encoded = Mapping[str, Traceable]
 """Encoded rows: one `Block` for each block."""
+
+
+@runtime_checkable
+class AnyClassifier(Protocol):
+    """A classifier of this library or of another, by the methods that scikit-learn names."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to rows and labels; return the classifier."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return P(y = k given x), shape (row, class)."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ Bayesian Analysis 20, 461-488).
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,10 @@ from jaxtyping import Float
 from bayesgen import arguments
 from bayesgen.calibrate.uniformity import chi_square, ecdf
 from bayesgen.errors.operations import no_uncertainty
+from bayesgen.inference import Posterior
 from bayesgen.inference.draws import as_draws, flat, mapped
 from bayesgen.progress_bar import Progress, progress_bar
+from bayesgen.typing import Encoded, Labels, Params
 
 FALSE_ALARM = 0.01
 """Probability that correct inference is declared wrong, shared out over all tests of a run."""
@@ -32,6 +34,46 @@ NAMED = 3
 """Quantities that the verdict names."""
 
 Ranks = Mapping[str, Float[np.ndarray, " fit"]]
+ParameterDraws = Mapping[str, Params]
+Axes = Mapping[str, Sequence[Sequence]]
+
+
+class Prior(Protocol):
+    """A prior that simulates rows. n_rows: of the table that its guesses came from."""
+
+    n_rows: int
+    rank_display: Callable
+
+    def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+        """Return one encoded row for each draw, and its class code."""
+
+    def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
+        """Return rows with the missing cells of the table."""
+
+    def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
+        """Return the posterior of encoded rows."""
+
+    def named(self, params: ParameterDraws) -> tuple[Mapping[str, np.ndarray], Axes]:
+        """Return parameters by name, (draw, ...), and the labels of their axes."""
+
+    def log_likelihood(self, params: ParameterDraws, encoded: Encoded, y: Labels) -> np.ndarray:
+        """Return the log likelihood of the rows under each draw, (draw,)."""
+
+
+class PriorSample(Protocol):
+    """Draws from a prior, by name and by owner."""
+
+    model: Prior
+    draws: ParameterDraws
+    parameters: Mapping[str, np.ndarray]
+    axes: Axes
+
+
+class HasPrior(Protocol):
+    """A classifier whose prior can be sampled."""
+
+    def sample_prior(self, n: int, X: Any, y: Any, random_state: Any) -> PriorSample:
+        """Return draws from the prior, its open guesses filled in from the rows X, y."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,7 +147,7 @@ class SimulationBasedCalibration:
 
 
 def sbc(
-    clf: Any,
+    clf: HasPrior,
     X: object,
     y: object,
     *,
@@ -204,15 +246,15 @@ def spaced(places: np.ndarray, most: int) -> np.ndarray:
     return places[np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)]
 
 
-def _quantities(model: Any, params: Mapping, encoded: Any, y: np.ndarray) -> dict[str, np.ndarray]:
+def _quantities(
+    model: Prior, params: ParameterDraws, encoded: Encoded, y: Labels
+) -> dict[str, np.ndarray]:
     """Return every entry of every parameter by name, and the log likelihood, each (draw,)."""
     log_likelihood = model.log_likelihood(params, encoded, y)
     return _entries(*model.named(params)) | {LOG_LIKELIHOOD: log_likelihood}
 
 
-def _entries(
-    arrays: Mapping[str, np.ndarray], axes: Mapping[str, Sequence[Sequence]]
-) -> dict[str, Float[np.ndarray, " draw"]]:
+def _entries(arrays: Mapping[str, np.ndarray], axes: Axes) -> dict[str, Float[np.ndarray, " draw"]]:
     """Return every entry of every parameter by name."""
     out = {}
     for name, value in arrays.items():

@@ -5,7 +5,7 @@ import functools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,7 +24,7 @@ from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
 from bayesgen.table import Table, as_frame, read_table, read_target
-from bayesgen.typing import Joint, Labels
+from bayesgen.typing import AnyClassifier, Joint, Labels
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,9 +163,9 @@ def compare(
     seed = int(np.random.default_rng(random_state).integers(2**63))
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
-    results = _fit_all(
-        classifiers, rows, {ALL: folds, **folds_by_size}, n_jobs=n_jobs, progress=progress
-    )
+    checked = cast(Mapping[str, AnyClassifier], classifiers)
+    every_size = {ALL: folds, **folds_by_size}
+    results = _fit_all(checked, rows, every_size, n_jobs=n_jobs, progress=progress)
     return _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
 
 
@@ -201,7 +201,7 @@ def _check(
 
 
 def _fit_all(
-    classifiers: Mapping[str, object],
+    classifiers: Mapping[str, AnyClassifier],
     rows: ComparedRows,
     folds_by_size: Mapping[int, list[Fold]],
     *,
@@ -234,7 +234,7 @@ def _fit_all(
     return {key: pd.DataFrame(lines) for key, lines in results.items()}
 
 
-def _fit_fold(estimator: object, rows: ComparedRows, fold: Fold, fit: str) -> FoldResult:
+def _fit_fold(estimator: AnyClassifier, rows: ComparedRows, fold: Fold, fit: str) -> FoldResult:
     """Return what a classifier predicts; one that cannot take X gets a pipeline.
 
     Where its fit fails, and missing cells or levels may be the reason, it is fitted again behind
@@ -257,7 +257,7 @@ def _fit_fold(estimator: object, rows: ComparedRows, fold: Fold, fit: str) -> Fo
         raise
 
 
-def _predicted(estimator: object, X: object, rows: ComparedRows, fold: Fold) -> FoldResult:
+def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fold) -> FoldResult:
     """Fit a clone of a classifier to some rows of X, and predict others.
 
     Classes that the fitted rows do not show get probability 0.

@@ -4,7 +4,6 @@ Imported lazily, because the scikit-learn modules it needs would slow down every
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -17,12 +16,12 @@ from sklearn.utils import get_tags
 
 from bayesgen.errors import BayesgenError
 from bayesgen.table import Table, TableColumn
-from bayesgen.typing import Self
+from bayesgen.typing import AnyClassifier, Self
 
 Matrix = Float[np.ndarray, "row feature"]
 
 
-def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
+def needs_preparing(error: Exception, estimator: AnyClassifier, table: Table) -> bool:
     """Return whether missing values or levels may explain why a fit failed.
 
     Not so for classifiers whose `__sklearn_tags__` declare support for both, as all of this library
@@ -38,7 +37,7 @@ def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
     return any(column.kind == "level" or column.missing.any() for column in table.columns)
 
 
-def names_levels(estimator: object) -> bool:
+def names_levels(estimator: AnyClassifier) -> bool:
     """Return whether a classifier has to be told which columns hold levels, and is not: CatBoost.
 
     It is recognized by the name of its class, since it need not be installed.
@@ -55,7 +54,7 @@ class TextLevels(ClassifierMixin, BaseEstimator):
     the argument of its constructor set it cannot be cloned.
     """
 
-    def __init__(self, classifier: Any, levels: Sequence[int]) -> None:
+    def __init__(self, classifier: AnyClassifier, levels: Sequence[int]) -> None:
         self.classifier = classifier
         self.levels = levels
 
@@ -76,7 +75,7 @@ class TextLevels(ClassifierMixin, BaseEstimator):
         return text
 
 
-def prepared(estimator: object, table: Table) -> Pipeline | TextLevels:
+def prepared(estimator: AnyClassifier, table: Table) -> Pipeline | TextLevels:
     """Return a Pipeline that imputes missing cells and encodes levels, then the classifier.
 
     CatBoost imputes and encodes itself, and is told which columns hold levels.

@@ -16,6 +16,7 @@ from bayesgen import arguments, decide, diagnose, explain, plots, predict, repor
 from bayesgen.decide import Loss
 from bayesgen.errors import deduplicate_warnings
 from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.sources import needs_rows_in_memory
 from bayesgen.estimators import (
     parameters,
     prior_model,
@@ -29,7 +30,7 @@ from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
+from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
@@ -160,9 +161,24 @@ class Classifier(Estimator):
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, rows.classes)
 
+    @deduplicate_warnings()
     def _fit_source(self, source: LabelledSource) -> Self:
-        """Fit to rows that are read part by part."""
-        return fit_source(self, source)
+        """Fit to a source: the states of its parts are added, then inference runs once.
+
+        Memory is needed for one part and its state. The result is that of `fit` with all rows: new
+        classes and levels may appear in any part.
+        """
+        if learns := self._learned_from(()):
+            name, value = next(iter(learns.items()))
+            raise needs_rows_in_memory(f"{name}={value!r}")
+        if getattr(self, "story", None) is not None:
+            raise needs_rows_in_memory("a program of your own")
+        for name in ("state_", "_posterior", "_report", "classes_"):
+            vars(self).pop(name, None)
+        self._training = ()
+        learner, state = learned_from(self, source, getattr(self, "progress", "auto"))
+        vars(self).update(vars(learner))
+        return self._infer_again(state)
 
     @fitting
     def partial_fit(
@@ -237,12 +253,10 @@ class Classifier(Estimator):
         merging.require_same_model(self, other)
         earlier, later = self._training, other._training
         learned = self._learned_from((*earlier, *later))
-        if self._had_unlabelled() or other._had_unlabelled():
+        if self.state_.unlabelled is not None or other.state_.unlabelled is not None:
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
-            return copy.copy(self)._finish_fit(
-                merging.merged(self.state_, other.state_), self._seed
-            )
+            return copy.copy(self)._infer_again(merging.merged(self.state_, other.state_))
         merging.require_rows(learned, earlier, later)
         both = with_its_rows(self)
         for rows in later:
@@ -283,11 +297,11 @@ class Classifier(Estimator):
         self._require_statistics("forget")
         check_is_fitted(self)
         learned = self._learned_from(self._training)
-        if self._had_unlabelled():
+        if self.state_.unlabelled is not None:
             learned["unlabelled"] = self.unlabelled
         forgetting.require_statistics(learned)
         rows = self._training_rows(X, y, sample_weight, reset=False)
-        return self._finish_fit(forgetting.remaining(self.state_, rows), self._seed)
+        return self._infer_again(forgetting.remaining(self.state_, rows))
 
     # -- predictions -------------------------------------------------------------------------------
 
@@ -426,8 +440,11 @@ class Classifier(Estimator):
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from rows X, y."""
-        template = clone(self)
-        return template._prior(template._training_rows(X, y, None, reset=True).labelled)
+        return clone(self)._prior_of_rows(X, y)
+
+    def _prior_of_rows(self, X: object, y: object) -> prior_model.PriorModel:
+        """Return the prior, in a classifier that was never fitted."""
+        return self._prior(self._training_rows(X, y, None, reset=True).labelled)
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from training rows."""
@@ -544,8 +561,7 @@ class Classifier(Estimator):
             request = Request(1.0, "auto", 1000, None, random_state=0)
             prevalence = model.prevalence(X_new, request, checked=False)
         estimate = require_prevalence(prevalence)
-        shifted = self.with_class_prior(estimate.draws.mean(axis=0))._population_model()
-        return shifted.label_shift(X_new, estimate, X, y, sample_weight)
+        return model.label_shift(X_new, estimate, X, y, sample_weight)
 
     def _population_model(self) -> PopulationModel:
         """Return the fitted classifier, as populations are compared by it."""
@@ -1161,10 +1177,8 @@ class Classifier(Estimator):
             >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
             1.4
         """
-        other = copy.copy(self)
         posterior = stated_parameters.stated_posterior(self._fitted(), parameters)
-        other._posterior, other._report = posterior, posterior.report
-        return other
+        return self._with_posterior(posterior, posterior.report)
 
     def plot_prior(
         self,

@@ -14,7 +14,7 @@ from bayesgen.inference import Draws, Posterior, log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.inference.scores import Scores, normalized
-from bayesgen.prevalence import LeftOutRows
+from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.table import Name
 from bayesgen.typing import (
     DataFrame,
@@ -22,6 +22,7 @@ from bayesgen.typing import (
     ELPDData,
     Encoded,
     Labels,
+    Self,
     Traceable,
     Weights,
 )
@@ -41,6 +42,12 @@ class Fitted:
     state: TrainingState
     posterior: Posterior
     class_prior: Spec
+
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
+        """Return the same model under other class probabilities."""
+        stated, prior = class_prior_of(class_prior, self.state.classes)
+        posterior = self.posterior.with_classes(prior)
+        return dataclasses.replace(self, posterior=posterior, class_prior=stated)
 
     def simulate(
         self, n: int, rng: np.random.Generator, own: int | None = None

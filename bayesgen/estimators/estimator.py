@@ -29,8 +29,7 @@ from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_class
 from bayesgen.estimators.updates import accumulation
 from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
-from bayesgen.inference.unlabelled_rows import ROWS
-from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
+from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self, Traceable
@@ -116,8 +115,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments; deep: also those of likelihoods."""
-        found = super().get_params(deep)
-        return found | parameters.of_likelihoods(super().get_params(deep=False)) if deep else found
+        params = super().get_params(deep)
+        if deep:
+            params |= parameters.of_likelihoods(super().get_params(deep=False))
+        return params
 
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, and nested arguments of likelihoods as above.
@@ -126,8 +127,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             InvalidArgument: the likelihood has no such argument, or is not a likelihood.
         """
         self._settle()
-        own = super().get_params(deep=False)
-        direct, of_likelihoods = parameters.split_likelihoods(own, params)
+        stated = super().get_params(deep=False)
+        direct, of_likelihoods = parameters.split_likelihoods(stated, params)
         super().set_params(**direct)
         for name, values in of_likelihoods.items():
             setattr(self, name, parameters.with_arguments(name, getattr(self, name), values))
@@ -210,29 +211,35 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
         classes: declared for these rows; None: those of the rows.
         """
-        these = rows.classes if classes is None else np.unique(classes)
+        declared = rows.classes if classes is None else np.unique(classes)
         learned = self._learned_from((*self._training, rows))
         if not hasattr(self, "state_"):
-            check_declared(rows.classes, these)
+            check_declared(rows.classes, declared)
             seed = training.drawn_seed(self.random_state, self.inference)
-            return self._new_state(rows, these), seed, (rows,) if learned else ()
+            return self._new_state(rows, declared), seed, (rows,) if learned else ()
         if not self._training:
-            accumulation.require_no_rows(learned, had_unlabelled=self._had_unlabelled())
+            had_unlabelled = self.state_.unlabelled is not None
+            accumulation.require_no_rows(learned, had_unlabelled=had_unlabelled)
         earlier = map(self._with_cells, self._training) if learned else ()
-        seen, every = (*earlier, rows), united_classes(self.state_.classes, these)
+        calls, united = (*earlier, rows), united_classes(self.state_.classes, declared)
         if self.unlabelled is not None:
-            check_mark(self.state_.classes, every)
-        check_declared(rows.classes, every)
+            check_mark(self.state_.classes, united)
+        check_declared(rows.classes, united)
         state = accumulation.state_after(
             self.state_,
-            seen,
-            every,
+            calls,
+            united,
             power_transform=self.power_transform,
             bins=self.bins,
             unseen=self.unseen,
             estimator=type(self).__name__,
         )
-        return state, self._seed, seen if learned else ()
+        return state, self._seed, calls if learned else ()
+
+    def _accumulate(self, rows: TrainingRows) -> None:
+        """Add rows to the training state, in place, from which inference runs later."""
+        self.state_, self._seed, _ = self._accumulated(rows)
+        self.classes_ = self.state_.classes
 
     def _with_cells(self, rows: TrainingRows) -> TrainingRows:
         """Return rows with their cells, read again where no argument had asked for them so far."""
@@ -297,7 +304,20 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _settle(self) -> None:
         """Run inference if it was deferred."""
         if self._deferred:
-            self._finish_fit(self.state_, self._seed)
+            self._infer_again(self.state_)
+
+    def _infer_again(self, state: TrainingState, *, keeps_rows: bool = False) -> Self:
+        """Replace the training state, and run inference from it with the seed of the fit.
+
+        keeps_rows: whether the rows that were kept belong to it still.
+        """
+        return self._finish_fit(state, self._seed, self._training if keeps_rows else ())
+
+    def _with_posterior(self, posterior: Posterior, report: Report | None) -> Self:
+        """Return a copy with another posterior, and its report."""
+        other = copy.copy(self)
+        other._posterior, other._report = posterior, report
+        return other
 
     def _defers(self, state: TrainingState, seen: Sequence[TrainingRows]) -> bool:
         """Return whether inference from more rows can wait.
@@ -334,10 +354,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def inference_(self) -> str:
         """The method that ran; see `Classifier`."""
         return self.report_.method
-
-    def _had_unlabelled(self) -> bool:
-        """Return whether the posterior rests on rows without a label too."""
-        return self._report is not None and ROWS in self._report.details
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -502,7 +518,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
                 Dirichlet distribution with the same means and total variance). A class of
                 probability 0 is excluded.
         """
-        posterior, other = self._fitted_posterior(), copy.copy(self)
-        other.class_prior, prior = class_prior_of(class_prior, self.classes_)
-        other._posterior = posterior.with_classes(prior)
+        fitted = self._fitted().with_class_prior(class_prior)
+        other = self._with_posterior(fitted.posterior, self._report)
+        other.class_prior = fitted.class_prior
         return other

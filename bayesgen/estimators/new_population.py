@@ -23,7 +23,7 @@ from bayesgen.prevalence import (
     table_of_shift,
 )
 from bayesgen.table import Table
-from bayesgen.typing import DataFrame, Joint
+from bayesgen.typing import DataFrame
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class PopulationModel:
 
         Args:
             X_new: rows without labels.
-            estimate: their prevalence, which is the class prior of this model.
+            estimate: their prevalence, the class prior under which rows are compared.
             X: rows of the fit.
             y: their labels.
             weight: their weights.
@@ -115,18 +115,18 @@ class PopulationModel:
         Raises:
             UnsupportedOperation: these are not the rows of the fit.
         """
+        fitted = self.fitted.with_class_prior(estimate.draws.mean(axis=0))
         X, codes, weights = self.labeled(X, y, weight)
         check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
-        posterior, encoded, _ = self.encode(X)
+        _, encoded, _ = self.encode(X)
         joint = None
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
-            posterior.components.require_loo()
-            joint = self.fitted.left_out(encoded, codes, weights).joint
+            fitted.posterior.components.require_loo()
+            joint = fitted.left_out(encoded, codes, weights).joint
         populations = Populations(self.read(X), codes, weights, self.read(X_new))
-        fitted, new = self.log_joint(X), self.log_joint(X_new)
-        return table_of_shift(populations, joint, fitted, new, estimate.draws)
-
-    def log_joint(self, X: object) -> Joint:
-        """Return log p(x, y = k given data), shape (row, class)."""
-        return predict.log_joint(*self.encode(X), densities=True)
+        earlier, later = (
+            predict.log_joint(fitted.posterior, *self.encode(rows)[1:], densities=True)
+            for rows in (X, X_new)
+        )
+        return table_of_shift(populations, joint, earlier, later, estimate.draws)

@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from bayesgen import diagnose
@@ -310,7 +311,7 @@ def new_state(
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
 
 
-def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
+def read(estimator: BaseEstimator, X: object, *, reset: bool) -> ProgramTable:
     """Return rows in the form a program takes; `reset` records column names and number.
 
     X is an array with its rows along the first axis, a dict of such arrays, or a frame of numbers,

@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,7 +45,7 @@ from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
 from bayesgen.estimators.stack.interactions import READ, JudgedCells
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import Member, split_in_pool
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
@@ -119,9 +119,6 @@ class StackedClassifier(Classifier):
     one of the two is left out. A row without any observed cell gets the class prior, unless the
     missing pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer
     if there are more than 20 columns), chosen within classes by content, not by their order.
-
-    A row with missing values is predicted by the members that integrate over them, with their
-    weights renormalized, or by all if none does.
 
     A stack has every method of a classifier. Densities (`score_samples`), `sample`, `impute` and
     `feature_value` are those of the linear pool: each row is imputed by a member drawn with
@@ -350,8 +347,8 @@ class StackedClassifier(Classifier):
         rows is left out of the statistics with the weight that it has in them.
         """
         members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
-        classes, columns = rows.classes, self._noted_columns()
-        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes, columns))
+        classes = rows.classes
+        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes))
         members = {name: members[name] for name in fitted}
         # by which the rows of the source are read
         self.members_ = {name: member.classifier for name, member in members.items()}
@@ -362,19 +359,19 @@ class StackedClassifier(Classifier):
 
         def judge(member: Member) -> MemberScores:
             read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
-            return self._judge(member, rows, read, classes, judged)
+            return member.held_out(rows, read, classes, judged)
 
         judgements, unjudged = self._tried(members, judge)
         left_out = self.left_out_ | unjudged
         self._finish_stack(members, judgements, judged, rows, classes, left_out)
         self._training = ()
-        details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
-        outcome = self.report_.outcome + (
+        report, details = self.report_, {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
+        outcome = report.outcome + (
             " The rows that weigh them, and those of kernels, are "
             f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are "
             "of all rows."
         )
-        report, details = self.report_, self.report_.details | details
+        details = report.details | details
         self.report_ = dataclasses.replace(report, outcome=outcome, details=details)
         return self
 
@@ -386,7 +383,7 @@ class StackedClassifier(Classifier):
         table = rows.labelled.table
         if parameters.is_automatic(self.members):
             announce(table, self._structures(table))
-        return {name: Member(classifier) for name, classifier in self._listed(table).items()}
+        return self._listed(table)
 
     def _noted_columns(self) -> dict[str, object]:
         """Return the attributes on the number and the names of the columns, for the members too."""
@@ -398,12 +395,12 @@ class StackedClassifier(Classifier):
         rows = rows.by_content()
         members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
         judged = judged_rows((rows,), classes, _width(rows.table))
-        positions, columns = rows.positions().tolist(), self._noted_columns()
+        positions = rows.positions().tolist()
 
         def judge(member: Member) -> MemberScores:
             with deduplicate_warnings(rows=positions):
-                read = member.fit(rows, classes, columns)
-                return self._judge(member, rows, read, classes, judged)
+                read = member.fit(rows, classes)
+                return member.held_out(rows, read, classes, judged)
 
         judgements, failed = self._tried(members, judge)
         return self._finish_stack(members, judgements, judged, rows, classes, wide | failed)
@@ -412,22 +409,25 @@ class StackedClassifier(Classifier):
         return {
             f"{name}/{block}": spec
             for name, member in self._listed(table).items()
-            for block, spec in description.blocks(member, table).items()
+            for block, spec in description.blocks(member.classifier, table).items()
         }
 
-    def _listed(self, table: Table) -> dict[str, Classifier]:
+    def _listed(self, table: Table) -> dict[str, Member]:
         """Return new members by name, not fitted."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
         if not parameters.is_automatic(self.members):
             members = parameters.by_name(self.members).items()
-            return {name: clone(_checked_member(member)) for name, member in members}
+            return {name: Member(clone(_checked_member(member))) for name, member in members}
         reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
         options: dict = {name: getattr(self, name) for name in SHARED}
         # the stack learns how much the pattern counts from what it asks of members anyway
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
-        structures = self._structures(table).items()
-        return {name: structure.classifier(**options) for name, structure in structures}
+        learns = self.missing == "learn"
+        return {
+            name: Member(structure.classifier(**options), structure.split_in_pool, learns)
+            for name, structure in self._structures(table).items()
+        }
 
     def _structures(self, table: Table) -> dict[str, Structure]:
         """Return the automatic members that suit a table, or those of them that were named."""
@@ -448,31 +448,22 @@ class StackedClassifier(Classifier):
             warn(warning)
         return {name: str(warning) for name, warning in reasons.items()}
 
-    def _judge(
-        self,
-        member: Member,
-        rows: TrainingRows,
-        read: TrainingRows,
-        classes: np.ndarray,
-        judged: JudgedRows,
-    ) -> MemberScores:
-        """Return what a member predicts of held-out rows, its missing pattern with its power.
-
-        read: the rows as the member reads them.
-        """
-        judgement = member.held_out(rows, read, classes, judged)
-        if self.missing == "learn" and parameters.is_automatic(self.members):
-            return member.weigh_pattern(judgement, read, judged)
-        return judgement
-
     def _tried(
         self, members: Mapping[str, Member], attempt: Callable[[Member], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
-        """Return what an attempt at each member gives, and why others failed, with a warning."""
+        """Return what an attempt at each member gives, and why others failed, with a warning.
+
+        A progress bar names the member that is being fitted.
+        """
+        progress = arguments.one_of("progress", self.progress, ["auto", True, False])
+        shown = progress_bar(len(members), progress, unit="member", delay=LONG)
         found: dict[str, T] = {}
         failed: dict[str, str] = {}
-        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
-            for name, member in self._shown(members):
+        # cells that were warned of when the rows were read
+        with deduplicate_warnings(CountsAsMissing), shown as bar:
+            for name, member in members.items():
+                bar.set_description(name, refresh=False)
+                bar.update(0)
                 try:
                     found[name] = attempt(member)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
@@ -485,6 +476,7 @@ class StackedClassifier(Classifier):
                             reason=words_of(error),
                         )
                     )
+                bar.update()
         if not found:
             raise InvalidArgument(
                 "none of the members {names:listed 20} could be fitted (the warnings say why).",
@@ -495,16 +487,6 @@ class StackedClassifier(Classifier):
                 names=list(members),
             )
         return found, failed
-
-    def _shown(self, members: Mapping[str, Member]) -> Iterator[tuple[str, Member]]:
-        """Yield the members by name, while a progress bar names the one that is being fitted."""
-        progress = arguments.one_of("progress", self.progress, ["auto", True, False])
-        with progress_bar(len(members), progress, unit="member", delay=LONG) as bar:
-            for name, member in members.items():
-                bar.set_description(name, refresh=False)
-                bar.update(0)
-                yield name, member
-                bar.update()
 
     def _finish_stack(
         self,
@@ -517,13 +499,14 @@ class StackedClassifier(Classifier):
     ) -> Self:
         """Weight the members that could be judged; set all fitted attributes."""
         codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
-        unable = [name for name, judgement in judgements.items() if not judgement.able.all()]
-        report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
+        fitted = {name: members[name] for name in judgements}
+        report = Report("stacked", 0.0, converged=True, outcome=Words(VERDICT))
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
         powers = functools.partial(self._chosen_powers, codes, weight)
         judges = Judges(codes, weight, powers, pool, seed, report)
-        stack = judges.weighed(Members({name: members[name] for name in judgements}), judgements)
+        self._split = split_in_pool(fitted)
+        stack = judges.weighed(Members(fitted, self._split), judgements)
         if pool and isinstance(self.members, str) and READ in judgements:
             cells = JudgedCells.of(members[READ], judgements[READ], rows, judged, codes)
             stack = judges.with_interactions(stack, cells)
@@ -531,19 +514,20 @@ class StackedClassifier(Classifier):
         self._left_out = left_out_rows(
             stack.posterior, stack.judgements, stack.of_pairs, codes, weight
         )
-        self.members_ = {name: members[name].classifier for name in judgements}
+        self.members_ = {name: member.classifier for name, member in fitted.items()}
+        for classifier in self.members_.values():
+            vars(classifier).update(self._noted_columns())
         self.classes_ = classes
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(stack.judgements, stack.share.tolist(), strict=True))
         self.left_out_ = left_out
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
-        labels = np.arange(len(codes)), codes
-        right = (stack.left_out.argmax(axis=1) == codes).astype(float)
-        details["leave-one-out log loss"] = -_mean(stack.left_out[labels], weight)
-        details["leave-one-out accuracy"] = _mean(right, weight)
+        labels, mean = (np.arange(len(codes)), codes), functools.partial(np.average, weights=weight)
+        details["leave-one-out log loss"] = -float(mean(stack.left_out[labels]))
+        details["leave-one-out accuracy"] = float(mean(stack.left_out.argmax(axis=1) == codes))
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -_mean(judgement.log_proba[labels], weight)
+            f"leave-one-out log loss of {name}": -float(mean(judgement.log_proba[labels]))
             for name, judgement in stack.judgements.items()
         }
         self.report_ = dataclasses.replace(report, details=details)
@@ -576,7 +560,7 @@ class StackedClassifier(Classifier):
     def _fitted_members(self) -> Members:
         """Return the fitted members, which read the same rows."""
         members = {name: Member(member) for name, member in self.members_.items()}
-        return Members(members, self._interactions)
+        return Members(members, self._split, self._interactions)
 
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""
@@ -662,11 +646,12 @@ class StackedClassifier(Classifier):
         self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
     ) -> tuple[object, np.ndarray]:
         shares = self._mixture().density_shares(validation.code_of("y", own, self.classes_))
+        shares = shares[: len(self.members_)]  # a forest, the last one, has no density
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, shares)
         parts = [
-            member.sample(int(count), rng, gaps=gaps, y=own)
-            for member, count in zip(self._fitted_members().by_name.values(), counts, strict=True)
+            member._sampled(int(count), rng, gaps=gaps, own=own)
+            for member, count in zip(self.members_.values(), counts, strict=True)
             if count
         ]
         tables, labels = zip(*parts, strict=True)
@@ -808,20 +793,6 @@ class StackedClassifier(Classifier):
 def _width(table: Table) -> int:
     """Return the number of columns with an observed cell."""
     return sum(not column.is_missing for column in table.columns)
-
-
-def _verdict(names: Sequence[str]) -> str:
-    """Return a sentence on how members are weighted, and which cannot read some missing cells."""
-    if not names:
-        return VERDICT
-    return (
-        f"{VERDICT} Rows whose missing values {', '.join(map(repr, names))} cannot integrate over "
-        "are predicted by the other members, if there are any."
-    )
-
-
-def _mean(values: np.ndarray, weight: Weights) -> float:
-    return float(values @ weight / weight.sum())
 
 
 def _checked_member(member: object) -> Classifier:

@@ -102,8 +102,10 @@ class TrainingRows:
     @functools.cached_property
     def _some_labelled(self) -> "TrainingRows | None":
         """The rows that have a label; None if all have: rows that refer to themselves stay long."""
-        there = self.codes != UNLABELLED
-        return None if there.all() else self._part(np.flatnonzero(there), self.codes[there])
+        labelled = self.codes != UNLABELLED
+        if labelled.all():
+            return None
+        return self._part(np.flatnonzero(labelled), self.codes[labelled])
 
     @functools.cached_property
     def unlabelled(self) -> "TrainingRows | None":
@@ -115,8 +117,8 @@ class TrainingRows:
 
     def _part(self, where: np.ndarray, codes: Labels) -> "TrainingRows":
         """Return some of the rows, with the levels of all."""
-        kept = where if self.kept is None else self.kept[where]
-        parts = {"codes": codes, "weight": self.weight[where], "kept": kept}
+        positions = where if self.kept is None else self.kept[where]
+        parts = {"codes": codes, "weight": self.weight[where], "kept": positions}
         return dataclasses.replace(self, table=self.table.take(where), **parts)
 
     @functools.cached_property
@@ -176,12 +178,12 @@ class TrainingRows:
 
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
-        kept = where if self.kept is None else self.kept[where]
+        positions = where if self.kept is None else self.kept[where]
         codes = self.codes[where]
-        there = codes != UNLABELLED
-        present, codes[there] = np.unique(codes[there], return_inverse=True)
+        labelled = codes != UNLABELLED
+        present, codes[labelled] = np.unique(codes[labelled], return_inverse=True)
         parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
-        return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
+        return dataclasses.replace(self, table=self.table.only(where), kept=positions, **parts)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
         """Return the position of each label among classes, sorted, that hold those of the rows."""

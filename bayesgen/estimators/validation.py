@@ -4,6 +4,7 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any, cast
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
@@ -167,7 +168,7 @@ def weights_of(sample_weight: object, n_rows: int) -> Weights:
 
 
 def read(
-    estimator: object,
+    estimator: BaseEstimator,
     X: object,
     *,
     reset: bool,
@@ -196,7 +197,7 @@ def read(
 
 
 def _read(
-    estimator: object,
+    estimator: BaseEstimator,
     X: object,
     *,
     reset: bool,
@@ -214,7 +215,7 @@ def _read(
     return table
 
 
-def _is_like_fitted(estimator: object, X: object) -> bool:
+def _is_like_fitted(estimator: BaseEstimator, X: object) -> bool:
     """Return whether X is an array of numbers that scikit-learn would pass without a warning."""
     return (
         type(X) is np.ndarray
@@ -226,7 +227,7 @@ def _is_like_fitted(estimator: object, X: object) -> bool:
     )
 
 
-def _note_names(estimator: object, names: Names) -> None:
+def _note_names(estimator: BaseEstimator, names: Names) -> None:
     """Set feature_names_in_ and n_features_in_ from a DataFrame; reject names of mixed types.
 
     scikit-learn records names only if all are strings.

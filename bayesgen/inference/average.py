@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, joined
@@ -26,19 +26,18 @@ from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
 
-def averaged_scores(each: Sequence[Scores], weights: Float[np.ndarray, " member"]) -> Scores:
+def averaged_scores(scores: Sequence[Scores], weights: Float[np.ndarray, " member"]) -> Scores:
     """Return the scores of a weighted mean of class probabilities, and of densities by part."""
-    if len(each) == 1:
-        return each[0]
-    shape = each[0].joint.shape
-    share = np.broadcast_to(weights, (shape[0], len(weights)))
-    log_classes = [np.broadcast_to(one.log_classes, shape) for one in each]
-    log_proba = [log_class_probabilities(one.joint, one.log_classes) for one in each]
-    density = np.stack([np.logaddexp.reduce(one.joint, axis=1) for one in each])
-    joint = stacked(density[..., None], share) + stacked(np.stack(log_proba), share)
+    if len(scores) == 1:
+        return scores[0]
+    shape = scores[0].joint.shape
+    log_classes = [np.broadcast_to(member.log_classes, shape) for member in scores]
+    log_proba = [log_class_probabilities(member.joint, member.log_classes) for member in scores]
+    density = np.stack([np.logaddexp.reduce(member.joint, axis=1) for member in scores])
+    joint = stacked(density[..., None], weights) + stacked(np.stack(log_proba), weights)
     logs = np.log(weights)[:, None, None, None]
-    parts = np.logaddexp.reduce(logs + np.stack([one.parts for one in each]), axis=0)
-    return Scores(joint, stacked(np.stack(log_classes), share), parts)
+    parts = np.logaddexp.reduce(logs + np.stack([member.parts for member in scores]), axis=0)
+    return Scores(joint, stacked(np.stack(log_classes), weights), parts)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,28 +70,19 @@ class Average(Components):
         """Whether class probabilities are the expectation of those given one more cell: no."""
         return False
 
-    @property
-    def caveat(self) -> str:
-        """The approximations of the blocks, in sentences."""
-        return self.heaviest.caveat
-
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return the rows whose missing values the members integrate out."""
-        return self.heaviest.is_marginal(encoded, n_rows)
-
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x given data) + log of the mean class probabilities."""
         return self.scores(encoded, n_rows).joint
 
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
         """Return the log joint, and the log of the mean density of each block."""
-        each = [member.scores(encoded, n_rows) for member in self.members]
-        return averaged_scores(each, self.weights)
+        scores = [member.scores(encoded, n_rows) for member in self.members]
+        return averaged_scores(scores, self.weights)
 
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return the log of the mean of P(y = k given data), shape (class,)."""
-        each = np.stack([member.log_classes() for member in self.members])
-        return np.logaddexp.reduce(np.log(self.weights)[:, None] + each, axis=0)
+        logs = np.stack([member.log_classes() for member in self.members])
+        return np.logaddexp.reduce(np.log(self.weights)[:, None] + logs, axis=0)
 
     def with_classes(self, classes: ClassPrior) -> "Average":
         """Return the same members under another class prior."""
@@ -122,35 +112,37 @@ class Average(Components):
     ) -> Iterator[ClassDraws]:
         """Yield the draws of all members, each with its member's weight."""
         ends = np.cumsum([member.draws for member in self.members])
-        own: list[PartWeights | None] = [None] * len(ends)
+        weights_of_members: list[PartWeights | None] = [None] * len(ends)
         if weights is not None:
             drawn = np.split(weights(int(ends[-1])), ends[:-1])
-            own = [lambda n, part=part: part[:n] for part in drawn]
+            weights_of_members = [lambda n, share=share: share[:n] for share in drawn]
         width = int(ends[-1]) * len(self.log_classes())
         for chunk in row_chunks(n_rows, max(1, DENSITY_FLOATS // width)):
-            some, rows = take_rows(encoded, chunk), np.arange(n_rows)[chunk]
-            each = [
-                joined(member.class_draws(some, len(rows), weights=mine))
-                for member, mine in zip(self.members, own, strict=True)
+            chunk_rows, rows = take_rows(encoded, chunk), np.arange(n_rows)[chunk]
+            samples = [
+                joined(member.class_draws(chunk_rows, len(rows), weights=part_weights))
+                for member, part_weights in zip(self.members, weights_of_members, strict=True)
             ]
-            weighted = zip(each, self.weights, strict=True)
-            weight = np.concatenate([share * one.weight for one, share in weighted])
-            probs = np.concatenate([one.probs for one in each])
-            yield ClassDraws(rows, probs, weight, np.concatenate([one.logits for one in each]))
+            weighted = zip(samples, self.weights, strict=True)
+            weight = np.concatenate([share * sample.weight for sample, share in weighted])
+            probs = np.concatenate([sample.probs for sample in samples])
+            logits = np.concatenate([sample.logits for sample in samples])
+            yield ClassDraws(rows, probs, weight, logits)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, of each member as many as its weight says."""
         counts, order = dealt(self.weights, n), rng.permutation(n)
-        each = [
-            one.parameters(rng, int(count))
-            for one, count in zip(self.members, counts, strict=True)
+        draws = [
+            member.parameters(rng, int(count))
+            for member, count in zip(self.members, counts, strict=True)
             if count
         ]
         return {
             owner: {
-                name: np.concatenate([one[owner][name] for one in each])[order] for name in params
+                name: np.concatenate([sample[owner][name] for sample in draws])[order]
+                for name in params
             }
-            for owner, params in each[0].items()
+            for owner, params in draws[0].items()
         }
 
     def log_joint_draws(
@@ -169,7 +161,9 @@ class Average(Components):
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
     ) -> Imputed:
         """Impute every row by one member, drawn by weight times p(observed cells given data)."""
-        joint = np.stack([one.log_joint(encoded, n_rows) for one in self.members], axis=1)
+        joint = np.stack(
+            [candidate.log_joint(encoded, n_rows) for candidate in self.members], axis=1
+        )
         logs = np.log(self.weights)[:, None] + joint
         if own is not None:
             logs = logs[np.arange(n_rows), :, own][..., None]
@@ -178,11 +172,11 @@ class Average(Components):
         likely = np.where(never, np.log(self.weights), likely)
         member = picked(class_probabilities(likely, np.log(self.weights)), rng.random((n_rows, 1)))
         out = {name: x.copy() for name, x in encoded.items()}
-        for i, one in enumerate(self.members):
-            at = np.flatnonzero(member == i)
-            if len(at):
-                labels = None if own is None else own[at]
-                filled = one.impute(take_rows(encoded, at), len(at), rng, labels)
+        for i, candidate in enumerate(self.members):
+            places = np.flatnonzero(member == i)
+            if len(places):
+                labels = None if own is None else own[places]
+                filled = candidate.impute(take_rows(encoded, places), len(places), rng, labels)
                 for block, x in filled.items():
-                    out[block][at] = x
+                    out[block][places] = x
         return out

@@ -73,13 +73,13 @@ def smoothed_weights(
     """
     from arviz_stats.base import array_stats
 
-    n, some = log_weight.shape
-    weight, pareto_k = np.full((n, some), 1 / n), np.zeros(some)
+    n, n_sets = log_weight.shape
+    weight, pareto_k = np.full((n, n_sets), 1 / n), np.zeros(n_sets)
     varies = np.ptp(log_weight, axis=0) > 0
     if varies.any():
         # arviz takes logarithms of reciprocals
-        found, pareto_k[varies] = array_stats.psislw(-log_weight[:, varies].T, axis=-1)
-        weight[:, varies] = np.exp(found).T
+        smoothed, pareto_k[varies] = array_stats.psislw(-log_weight[:, varies].T, axis=-1)
+        weight[:, varies] = np.exp(smoothed).T
     return weight, pareto_k
 
 

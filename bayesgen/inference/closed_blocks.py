@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bayesgen.inference.draws import by_chain
 from bayesgen.inference.missing import missing_cells
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Params
@@ -52,10 +53,7 @@ def chains_of_draws(
     """Return independent draws of all parameters, by owner, each (chain, draw, ...)."""
     size = shape[0] * shape[1]
     drawn = {name: part.draw(rng, size) for name, part in posterior.closed_forms.items()}
-    return {
-        owner: {name: value.reshape(*shape, *value.shape[1:]) for name, value in values.items()}
-        for owner, values in {"class": posterior.classes.draw(rng, size), **drawn}.items()
-    }
+    return by_chain({"class": posterior.classes.draw(rng, size), **drawn}, shape)
 
 
 def numbers(model: Model, statistics: ModelStatistics, closed: set[str]) -> dict[str, Mapping]:

@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Bool
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import (
@@ -81,15 +80,6 @@ class ClosedForm(Components):
         """The log predictive of each block: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.closed_forms.items()}
 
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return the rows for which every block's predictive integrates over missing values."""
-        out = np.ones(n_rows, dtype=bool)
-        inexact = [name for name, part in self.model.blocks.items() if part.caveat]
-        rows = self.reader.read(encoded) if inexact else {}
-        for name in inexact:
-            out &= self.model.closed_forms[name].is_marginal(rows[name])
-        return out
-
     @property
     def caveat(self) -> str:
         """The approximations of the blocks, in sentences."""
@@ -115,13 +105,13 @@ class ClosedForm(Components):
         if self._shared is None:
             yield from self._updated_draws(encoded, n_rows, weights)
             return
-        for found in self._shared.class_draws(encoded, n_rows, weights=weights):
-            few = np.flatnonzero(found.effective < FEWEST * self.draws)
+        for draws in self._shared.class_draws(encoded, n_rows, weights=weights):
+            few = np.flatnonzero(draws.effective < FEWEST * self.draws)
             if len(few):
-                some = take_rows(encoded, found.rows[few])
-                for other in self._updated_draws(some, len(few), weights):
-                    found.replace(few[other.rows], other)
-            yield found
+                rows = take_rows(encoded, draws.rows[few])
+                for updated in self._updated_draws(rows, len(few), weights):
+                    draws.replace(few[updated.rows], updated)
+            yield draws
 
     def _updated_draws(
         self, encoded: Encoded, n_rows: int, weights: PartWeights | None = None
@@ -135,11 +125,11 @@ class ClosedForm(Components):
         rows = self.reader.read(encoded)
         strata, classes, scores = self._updated
         width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
-        for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
-            own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
-            prior = classes(own)
-            found = [score(rows[name][part], own) for name, score in scores.items()]
-            joint = prior + sum(found)
+        for chunk in row_chunks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
+            labels = (strata[:, None, None] > probs[chunk].cumsum(axis=1)[:, :-1]).sum(axis=2)
+            prior = classes(labels)
+            densities = [score(rows[name][chunk], labels) for name, score in scores.items()]
+            joint = prior + sum(densities)
             # a row impossible under every class carries no information
             np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
             joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
@@ -147,10 +137,10 @@ class ClosedForm(Components):
             logits = no_logits(*joint.shape[1:])
             if weights is not None:
                 total = np.zeros((*joint.shape[1:], self.draws))
-                for one, weight in zip(found, weights(self.draws).T, strict=True):
-                    add_weighed(total, np.moveaxis(one, 0, -1), weight)
+                for density, weight in zip(densities, weights(self.draws).T, strict=True):
+                    add_weighed(total, np.moveaxis(density, 0, -1), weight)
                 logits = np.moveaxis(total, -1, 0)
-            yield ClassDraws(np.arange(part.start, part.stop), np.exp(joint), even, logits)
+            yield ClassDraws(np.arange(chunk.start, chunk.stop), np.exp(joint), even, logits)
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless the fit was a closed form, whose statistics can be subtracted."""
@@ -192,8 +182,8 @@ class ClosedForm(Components):
     @functools.cached_property
     def _shared(self) -> "Draws | None":
         """Draws of theta given the data, that serve every row; None if they are too large."""
-        one = self.parameters(np.random.default_rng(0), 1)
-        width = sum(np.size(value) for params in one.values() for value in params.values())
+        draw = self.parameters(np.random.default_rng(0), 1)
+        width = sum(np.size(value) for params in draw.values() for value in params.values())
         if width * self.draws > SHARED_FLOATS:
             return None
         return as_draws(self, np.random.default_rng(self.seed), self.draws)

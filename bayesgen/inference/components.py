@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, UnsupportedOperation
@@ -85,11 +85,6 @@ class Components(abc.ABC):
         """Whether class probabilities are the expectation of those given one more cell."""
         return True
 
-    @property
-    def caveat(self) -> str:
-        """The approximations made, in sentences; "" if predictions are exact."""
-        return ""
-
     def point_params(self) -> dict[str, Params] | None:
         """Return the parameters of a point estimate by owner; None for other posteriors."""
         return None
@@ -114,10 +109,6 @@ class Components(abc.ABC):
     def more_draws(self) -> Cure:
         """Return the argument to suggest if there are too few draws."""
         return Cure("")
-
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return the rows whose missing values `log_joint` integrates out, as booleans: all."""
-        return np.ones(n_rows, dtype=bool)
 
     @abc.abstractmethod
     def log_classes(self) -> Float[np.ndarray, " class"]:

@@ -10,7 +10,7 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.draws import Draws
+from bayesgen.inference.draws import Draws, by_chain
 from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.protocols import Conjugate, required
@@ -23,7 +23,8 @@ class Augmentation:
     """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
 
     In blocks with missing values, draws alternate between the missing cells given theta and theta
-    given the completed table; the other blocks are drawn from their closed form.
+    given the completed table; the other blocks are drawn from their closed form. Learned prior
+    strengths are averaged over: each step draws them given the completed table, and theta after.
 
     Args:
         draws: kept draws per chain.
@@ -55,7 +56,7 @@ class Augmentation:
         shape = (self.chains, self.draws)
         start, model, statistics = time.perf_counter(), problem.model, problem.statistics
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
-        params, families = {"class": _chained(classes, shape)}, dict(model.blocks)
+        params, families = by_chain({"class": classes}, shape), dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
         for name, part in model.blocks.items():
             rows = statistics.blocks[name]
@@ -64,15 +65,14 @@ class Augmentation:
                 # kernels at rows are kept by the posterior, and not by the prior
                 posterior = required(part, Conjugate).posterior(rows)
                 families[name] = posterior
-                drawn = posterior.draw(rng, self.chains * self.draws)
-                params[name] = _chained(drawn, shape)
+                params |= by_chain({name: posterior.draw(rng, self.chains * self.draws)}, shape)
                 continue
-            params[name], found = augment(
+            params[name], diagnostics = augment(
                 gaps, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
             # unlike max and min these keep NaN, the diagnostic of too few draws
-            details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
-            details["ess"] = float(np.minimum(details["ess"], found["ess"]))
+            details["r_hat"] = float(np.maximum(details["r_hat"], diagnostics["r_hat"]))
+            details["ess"] = float(np.minimum(details["ess"], diagnostics["ess"]))
         cure = Cure(
             ", state stronger prior guesses, or leave out columns with few observed cells.",
             "leave out columns with few observed cells, or use --inference map.",
@@ -109,16 +109,12 @@ def augment(
 
 def collected(steps: Iterable[dict[str, Params]], draws: int) -> dict[str, Params]:
     """Return parameters by owner, (chain, draw, ...), of steps of all chains, (chain, ...)."""
-    kept: dict[str, Params] = {}
+    draws_of_owners: dict[str, Params] = {}
     for draw, step in enumerate(steps):
         for owner, params in step.items():
-            own = kept.setdefault(owner, {})
+            arrays = draws_of_owners.setdefault(owner, {})
             for name, value in params.items():
                 if not draw:
-                    own[name] = np.empty((len(value), draws, *value.shape[1:]))
-                own[name][:, draw] = value
-    return kept
-
-
-def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
-    return {name: value.reshape(*shape, *value.shape[1:]) for name, value in params.items()}
+                    arrays[name] = np.empty((len(value), draws, *value.shape[1:]))
+                arrays[name][:, draw] = value
+    return draws_of_owners

@@ -74,7 +74,7 @@ class Draws(Components):
         """Return the one draw by owner; None of several."""
         if not self.point:
             return None
-        return {o: {k: v[0, 0] for k, v in own.items()} for o, own in self.params.items()}
+        return {o: {k: v[0, 0] for k, v in draws.items()} for o, draws in self.params.items()}
 
     def normal_centre(self, block: str) -> Params:
         """Return the means over draws."""
@@ -103,8 +103,8 @@ class Draws(Components):
                 out[rows] = np.log(sums.sum(axis=2) / n_draws) + top
             if error is not None:
                 proba = class_probabilities(out[rows], log_classes)
-                found = monte_carlo_error(sums, top, proba, n_draws)
-                error.probability[rows], error.sample_size[rows] = found
+                errors = monte_carlo_error(sums, top, proba, n_draws)
+                error.probability[rows], error.sample_size[rows] = errors
         return out + self.reader.log_abs_det_jacobian(encoded)
 
     def more_draws(self) -> Cure:
@@ -148,8 +148,8 @@ class Draws(Components):
             shape = (len(at), -1, classes.shape[1])
             parts = (f(data[name][at]).reshape(shape) for name, f in self._densities.items())
             joint = next(parts, np.zeros((len(at), 1, classes.shape[1])))
-            whole = joint.shape == (len(at), *classes.shape)
-            joint = np.add(joint, classes, out=joint if whole else None)
+            full = joint.shape == (len(at), *classes.shape)
+            joint = np.add(joint, classes, out=joint if full else None)
             for part in parts:
                 joint += part
             yield at, joint
@@ -184,23 +184,23 @@ class Draws(Components):
         if weights is None:
             for rows, joint in self.joint_draws(encoded, n_rows):
                 for part in cached_rows(joint, SORTED_FLOATS):
-                    none = no_logits(len(rows[part]), prior.shape[1])
-                    yield weighed(rows[part], joint[part], prior, none)
+                    no_sums = no_logits(len(rows[part]), prior.shape[1])
+                    yield weighed(rows[part], joint[part], prior, no_sums)
             return
-        data, each = self.reader.read(encoded), weights(len(prior))
+        data, part_weights = self.reader.read(encoded), weights(len(prior))
         order = by_missing_pattern(data, n_rows)
         with np.errstate(divide="ignore"):
             classes = np.log(flat(self.params["class"]["probs"])).T
-        whole = np.broadcast_to(classes, (n_rows, *classes.shape))
+        log_probs = np.broadcast_to(classes, (n_rows, *classes.shape))
         # part by part, all while they stay in a second-level cache
-        for part in cached_rows(whole):
-            rows, joint = order[part], whole[part].copy()
+        for part in cached_rows(log_probs):
+            rows, joint = order[part], log_probs[part].copy()
             logits = np.zeros(joint.shape)
-            for (name, score), weight in zip(self._densities.items(), each.T, strict=True):
-                found = score(data[name][rows]).reshape(len(rows), -1, len(classes))
-                found = np.broadcast_to(np.swapaxes(found, 1, 2), joint.shape)
-                joint += found
-                add_weighed(logits, found, weight)
+            for (name, score), weight in zip(self._densities.items(), part_weights.T, strict=True):
+                density = score(data[name][rows]).reshape(len(rows), -1, len(classes))
+                density = np.broadcast_to(np.swapaxes(density, 1, 2), joint.shape)
+                joint += density
+                add_weighed(logits, density, weight)
             yield weighed(rows, np.swapaxes(joint, 1, 2), prior, np.moveaxis(logits, -1, 0))
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "Draws":
@@ -211,8 +211,8 @@ class Draws(Components):
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n of the draws, picked at random (a point estimate repeats itself)."""
-        some = rng.integers(np.prod(self.shape), size=n)
-        return {o: {k: flat(v)[some] for k, v in p.items()} for o, p in self.params.items()}
+        picks = rng.integers(np.prod(self.shape), size=n)
+        return {o: {k: flat(v)[picks] for k, v in p.items()} for o, p in self.params.items()}
 
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
@@ -233,8 +233,8 @@ class Draws(Components):
         rows, n_classes = self.reader.read(encoded), len(self.log_classes())
         out = np.empty((n_rows, len(self._densities), n_classes, int(np.prod(self.shape))))
         for i, (name, score) in enumerate(self._densities.items()):
-            found = score(rows[name]).reshape(n_rows, -1, n_classes)
-            out[:, i] = np.swapaxes(found, 1, 2)
+            density = score(rows[name]).reshape(n_rows, -1, n_classes)
+            out[:, i] = np.swapaxes(density, 1, 2)
         return np.moveaxis(out, -1, 1)
 
     def thinned(self, n: int, part: slice = slice(None)) -> "Draws":
@@ -286,14 +286,14 @@ class Draws(Components):
             size = len(range(*part.indices(n_rows)))
             for at, joint in self.joint_draws(take_rows(encoded, part), size):
                 if own is not None:
-                    other = np.arange(n_classes) != own[part][at][:, None, None]
-                    joint = np.where(other, -np.inf, joint)
-                each = joint.reshape(len(at), -1)
-                top = each.max(axis=1, keepdims=True)
-                finite = np.exp(each - np.where(top > -np.inf, top, 0))
+                    impossible = np.arange(n_classes) != own[part][at][:, None, None]
+                    joint = np.where(impossible, -np.inf, joint)
+                flat_joint = joint.reshape(len(at), -1)
+                top = flat_joint.max(axis=1, keepdims=True)
+                finite = np.exp(flat_joint - np.where(top > -np.inf, top, 0))
                 weight = np.where(np.isneginf(top), 1.0, finite)
-                one = picked(weight, rng.random((len(at), 1)))
-                draw[part.start + at], classes[part.start + at] = np.divmod(one, n_classes)
+                place = picked(weight, rng.random((len(at), 1)))
+                draw[part.start + at], classes[part.start + at] = np.divmod(place, n_classes)
         return draw, classes if own is None else own
 
 
@@ -335,7 +335,12 @@ def chained(params: Mapping[str, Params], n: int) -> dict[str, Params]:
     arviz warns of more chains than draws.
     """
     chains = CHAINS if n % CHAINS == 0 and n >= CHAINS**2 else 1
-    return mapped(lambda draws: draws.reshape(chains, n // chains, *draws.shape[1:]), params)
+    return by_chain(params, (chains, n // chains))
+
+
+def by_chain(params: Mapping[str, Params], shape: tuple[int, int]) -> dict[str, Params]:
+    """Return independent draws (draw, ...), by owner, as (chain, draw, ...)."""
+    return mapped(lambda draws: draws.reshape(*shape, *draws.shape[1:]), params)
 
 
 def mapped(

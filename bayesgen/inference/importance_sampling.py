@@ -14,7 +14,7 @@ from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.protocols import Conjugate, Program, required
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -43,7 +43,8 @@ class ImportanceSampling:
     up to a constant factor. Blocks are independent given the labels, and so are the classes of a
     block unless they share parameters: each has weights of its own. They are smoothed, and draws
     resampled by them (systematically) to equal weights. Where the Pareto k of some weights is .7 or
-    more the proposals miss a part of the posterior, and `Augmentation` draws instead.
+    more the proposals miss a part of the posterior, and `Augmentation` draws instead. Learned prior
+    strengths are averaged over: w does not depend on them, and a block's classes share its weights.
 
     Source: Robert and Casella, Monte Carlo Statistical Methods (2nd ed., 2004), section 3.3;
     Vehtari, Simpson, Gelman, Yao and Gabry, Pareto smoothed importance sampling, Journal of Machine
@@ -70,11 +71,11 @@ class ImportanceSampling:
                 families[name] = posterior
                 params[name] = posterior.draw(rng, n)
                 continue
-            found = importance_sample(gaps, rng, n)
-            if found is None:
+            sample = importance_sample(gaps, rng, n)
+            if sample is None:
                 return Augmentation(draws=self.draws).infer(problem, seed)
-            params[name] = found.params
-            pareto_k, effective = max(pareto_k, found.pareto_k), min(effective, found.effective)
+            params[name] = sample.params
+            pareto_k, effective = max(pareto_k, sample.pareto_k), min(effective, sample.effective)
         details = {"pareto_k": pareto_k, "effective draws": effective}
         verdict = (
             "Independent draws from the posterior of expected statistics, weighed: Pareto k "
@@ -100,23 +101,22 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    start = required(data.likelihood, Program).initial_params(data.statistics)
-    centre, _, _ = em(data, start, EM_STEPS)
+    centre, _, _ = em(data, data.start(), EM_STEPS)
     size = max(n, LEAST_DRAWS)
-    proposal = required(data.likelihood, Conjugate).posterior(data.filled(centre))
+    proposal = required(data.prior, Conjugate).posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
-    log_weights, found = data.log_importance(centre), []
-    for some in (slice(0, PILOT), *_others(draws, size)):
-        part = {name: value[some] for name, value in draws.items()}
-        found.append(log_weights(part))
-        if not np.isfinite(found[-1]).all() or found[0].std(axis=0).max() > HOPELESS:
+    log_weights, logs = data.log_importance(centre), []
+    for chunk in (slice(0, PILOT), *_others(draws, size)):
+        part = {name: value[chunk] for name, value in draws.items()}
+        logs.append(log_weights(part))
+        if not np.isfinite(logs[-1]).all() or logs[0].std(axis=0).max() > HOPELESS:
             return None
-    weight, pareto_k = smoothed_weights(np.concatenate(found))
+    weight, pareto_k = smoothed_weights(np.concatenate(logs))
     if pareto_k.max() >= reliable_k(size):
         return None
     effective = float((1 / (weight**2).sum(axis=0)).min())
-    kept = resampled(weight, rng, n)
-    params = {name: _taken(value, kept) for name, value in draws.items()}
+    picks = resampled(weight, rng, n)
+    params = {name: _taken(value, picks) for name, value in draws.items()}
     return WeighedDraws(params, float(pareto_k.max()), min(effective, n))
 
 
@@ -136,12 +136,14 @@ def resampled(
     """
     places = (np.arange(n)[:, None] + rng.random(weight.shape[1])) / n
     steps = np.cumsum(weight, axis=0)
-    found = [np.searchsorted(s, place * s[-1]) for s, place in zip(steps.T, places.T, strict=True)]
-    return np.minimum(np.stack(found, axis=1), len(weight) - 1)
+    positions = [
+        np.searchsorted(s, place * s[-1]) for s, place in zip(steps.T, places.T, strict=True)
+    ]
+    return np.minimum(np.stack(positions, axis=1), len(weight) - 1)
 
 
-def _taken(value: np.ndarray, some: Int[np.ndarray, "n independent"]) -> np.ndarray:
+def _taken(value: np.ndarray, picks: Int[np.ndarray, "n independent"]) -> np.ndarray:
     """Return the draws of each class, or of all where there is one set of weights."""
-    if some.shape[1] == 1:
-        return value[some[:, 0]]
-    return value[some, np.arange(some.shape[1])]
+    if picks.shape[1] == 1:
+        return value[picks[:, 0]]
+    return value[picks, np.arange(picks.shape[1])]

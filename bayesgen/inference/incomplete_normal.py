@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_normal_weights import log_importance
 from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
-from bayesgen.likelihoods import MultivariateNormal, Repair
+from bayesgen.likelihoods import Likelihood, MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.expected_moments import (
@@ -32,6 +32,7 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
 )
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
+from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
@@ -46,14 +47,13 @@ Matrices = Float[np.ndarray, "cell feature feature"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IncompleteNormal(IncompleteData):
+class IncompleteNormal(IncompleteData[MultivariateNormal]):
     """Means and covariances given incomplete rows.
 
     Columns without a unit (`likelihood.uninformative()`) must have been left out.
     `maximum_likelihood` ignores the prior; the other methods need a completed conjugate one.
     """
 
-    likelihood: MultivariateNormal
     statistics: MultivariateNormalStatistics
 
     def maximum_likelihood(
@@ -70,7 +70,7 @@ class IncompleteNormal(IncompleteData):
                 stay. Without missing cells this is S / (n - means).
             variance_floor: share of a column's variance that replaces a smaller one ("singular").
         """
-        likelihood, statistics = self.likelihood, self.statistics
+        likelihood, statistics = self.family, self.statistics
         observed = statistics.marginal()
         narrowest = np.sqrt(EIGENVALUE_FLOOR)
         cells = observed_normal(likelihood, statistics, prior=False, narrowest=narrowest)
@@ -79,15 +79,15 @@ class IncompleteNormal(IncompleteData):
         )
         start = likelihood.initial_params(statistics)
         start, _ = complete_maximum(expected(statistics, start))
-        found = newton_cg(NormalPoint(cells, start))
-        params, findings = complete_maximum(expected(statistics, found[0].params))
-        seen = observed.count
-        blank = np.argwhere((seen == 0) & (seen > 0).any(axis=1, keepdims=True))
+        optimum = newton_cg(NormalPoint(cells, start))
+        params, findings = complete_maximum(expected(statistics, optimum[0].params))
+        n_observed = observed.count
+        blank = np.argwhere((n_observed == 0) & (n_observed > 0).any(axis=1, keepdims=True))
         findings += [Repair("pooled", int(k), int(j)) for k, j in blank]
         if bias_corrected:
-            params, more = _bias_corrected(likelihood, statistics, params, variance_floor)
-            findings += [finding for finding in more if finding not in findings]
-        return params, findings, self._report(found, params)
+            params, repairs = _bias_corrected(likelihood, statistics, params, variance_floor)
+            findings += [finding for finding in repairs if finding not in findings]
+        return params, findings, self._report(optimum, params)
 
     def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior against |Sigma|^-(p+1)/2 given the observed cells.
@@ -97,14 +97,14 @@ class IncompleteNormal(IncompleteData):
         prior, statistics = self.likelihood, self.statistics
         cells = observed_normal(prior, statistics, prior=True)
         if start is None:
-            first = expected(statistics, prior.initial_params(statistics))
-            start = prior.posterior(first).mode()
-        found = newton_cg(NormalPoint(cells, start))
-        return found[0].params, self._report(found, found[0].params)
+            filled = expected(statistics, prior.initial_params(statistics))
+            start = prior.posterior(filled).mode()
+        optimum = newton_cg(NormalPoint(cells, start))
+        return optimum[0].params, self._report(optimum, optimum[0].params)
 
-    def _report(self, found: tuple[Point, bool, int], params: Params) -> OptimumReport:
+    def _report(self, optimum: tuple[Point, bool, int], params: Params) -> OptimumReport:
         """Return the report of `newton_cg`, at parameters that may have been repaired."""
-        top, converged, steps = found
+        top, converged, steps = optimum
         rows = self.statistics.count.sum() + self.statistics.cell_count.sum()
         norm = top.gradient_norm / max(float(rows), 1.0)
         return OptimumReport(converged, steps, norm, self.log_likelihood(params))
@@ -120,18 +120,22 @@ class IncompleteNormal(IncompleteData):
         Yields:
             mean (chain, class, feature) and cholesky (chain, class or 1, feature, feature).
         """
-        likelihood, statistics = self.likelihood, self.statistics
         # each chain starts from its own draw given the expected moments
-        filled = expected(statistics, likelihood.initial_params(statistics))
-        params = likelihood.posterior(filled).draw(rng, chains)
+        posterior = required(self.prior, Conjugate).posterior(self.filled(self.start()))
+        params = posterior.draw(rng, chains)
         while True:
             params = self.step(params, rng)
             yield params
 
     def step(self, params: Params, rng: np.random.Generator) -> Params:
         """Return the parameters of all chains after one step of `gibbs` from given ones."""
-        proposed = _parameters(self.likelihood, *_filled(self._cells, params, rng), rng)
-        return _choose(self.likelihood, self._cells, params, proposed, rng)
+        proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
+        return _choose(self._cells, params, proposed, rng, together=self._dependent)
+
+    @property
+    def _dependent(self) -> bool:
+        """Whether classes depend on each other: they share a covariance, or an unknown prior."""
+        return self.family.shared or len(self.prior.components) > 1
 
     @functools.cached_property
     def _cells(self) -> "_Cells":
@@ -161,9 +165,9 @@ class IncompleteNormal(IncompleteData):
         return expected(self.statistics, params)
 
     def log_importance(self, centre: Params) -> LogWeights:
-        """Return draws -> log importance weights: by class, or of all of a shared covariance."""
+        """Return draws -> log importance weights: by class, or of all where they are dependent."""
         by_class = log_importance(self.statistics, centre)
-        if not self.likelihood.shared:
+        if not self._dependent:
             return by_class
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
@@ -384,11 +388,11 @@ class NormalPoint(Point):
     def _whiten(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return e, C and the logs of the squared diagonals of the cells' factors."""
         cells = self.cells
-        both = cells.first[:, :, None] & cells.first[:, None, :]
+        pairs = cells.first[:, :, None] & cells.first[:, None, :]
         rows = np.take_along_axis(self._base[cells.factor], cells.order[:, :, None], axis=1)
         q, upper = np.linalg.qr(np.where(cells.first[:, :, None], rows, 0.0).mT)
         q = np.where(cells.first[:, None, :], q, 0.0)
-        upper = np.where(both, upper, np.eye(upper.shape[-1]))
+        upper = np.where(pairs, upper, np.eye(upper.shape[-1]))
         whitener = q @ np.linalg.inv(upper).mT
         delta = np.where(cells.observed, cells.mean - self.params["mean"][cells.owner], 0.0)
         delta = np.take_along_axis(delta, cells.order, axis=1)
@@ -404,8 +408,8 @@ class NormalPoint(Point):
         p = cells.mean.shape[1]
         rows = np.repeat(cells.member @ cells.rows, p)
         divisor = (cells.by_factor @ cells.divisor)[:, None, None] * (1 + np.eye(p))
-        both = np.concatenate([rows, divisor.ravel()])
-        return np.where(both > 0, both, 1.0)
+        weights = np.concatenate([rows, divisor.ravel()])
+        return np.where(weights > 0, weights, 1.0)
 
     def _by_factor(self, matrices: Matrices) -> np.ndarray:
         flat = self.cells.by_factor @ matrices.reshape(len(matrices), -1)
@@ -499,8 +503,8 @@ def _filled(
     mean = cell_means(rows, params, slope) + (root @ noise[..., None])[..., 0]
     along = np.where(cells.along[:, None], rng.standard_normal(slope.shape), 0.0)
     factor = slope @ cells.root + root @ along
-    rest = root @ _bartlett(cells, slope.shape, rng)
-    return merge_cells(rows, mean, factor @ factor.mT + rest @ rest.mT)
+    residual = root @ _bartlett(cells, slope.shape, rng)
+    return merge_cells(rows, mean, factor @ factor.mT + residual @ residual.mT)
 
 
 def _bartlett(
@@ -513,15 +517,15 @@ def _bartlett(
     """
     missing = ~cells.rows.cell_observed
     degrees = cells.degrees[:, None] - (np.cumsum(missing, axis=1) - 1)
-    there = missing & (degrees > 0)
-    below = missing[:, :, None] & there[:, None, :] & np.tri(shape[-1], k=-1, dtype=bool)
-    chi2 = rng.chisquare(np.where(there, degrees, 1.0), shape[:-1])
-    diagonal = np.where(there, np.sqrt(chi2), 0.0)[..., None] * np.eye(shape[-1])
+    random = missing & (degrees > 0)
+    below = missing[:, :, None] & random[:, None, :] & np.tri(shape[-1], k=-1, dtype=bool)
+    chi2 = rng.chisquare(np.where(random, degrees, 1.0), shape[:-1])
+    diagonal = np.where(random, np.sqrt(chi2), 0.0)[..., None] * np.eye(shape[-1])
     return diagonal + np.where(below, rng.standard_normal(shape), 0.0)
 
 
 def _parameters(
-    likelihood: MultivariateNormal,
+    prior: Likelihood,
     count: np.ndarray,
     mean: np.ndarray,
     scatter: np.ndarray,
@@ -529,27 +533,25 @@ def _parameters(
 ) -> Params:
     """Draw the parameters of each chain given its filled rows."""
     drawn = [
-        likelihood.posterior(complete_rows(count, *moments)).draw(rng, 1)
+        required(prior, Conjugate).posterior(complete_rows(count, *moments)).draw(rng, 1)
         for moments in zip(mean, scatter, strict=True)
     ]
-    return {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
+    return {name: np.concatenate([draw[name] for draw in drawn]) for name in drawn[0]}
 
 
 def _choose(
-    likelihood: MultivariateNormal,
-    cells: _Cells,
-    params: Params,
-    proposed: Params,
-    rng: np.random.Generator,
+    cells: _Cells, params: Params, proposed: Params, rng: np.random.Generator, *, together: bool
 ) -> Params:
     """Return the next parameters of each chain: the proposed ones, or the present ones.
 
     Proposals are reversible under the posterior divided by the density of `_lacking`.
+
+    together: whether those of all classes are taken, or none.
     """
     if not (cells.excess.any() or cells.left.has_missing):
         return proposed
     gain = _lacking(cells, proposed) - _lacking(cells, params)
-    if likelihood.shared:
+    if together:
         gain = gain.sum(axis=1, keepdims=True)
     moved = -rng.standard_exponential(gain.shape) < gain
     mean = np.where(moved[..., None], proposed["mean"], params["mean"])

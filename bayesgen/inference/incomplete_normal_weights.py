@@ -56,12 +56,12 @@ def log_importance(
 
     def of_class(k: int, lines: Lines) -> Float[np.ndarray, " draw"]:
         out, cells = np.zeros(lines.shape[-1]), np.flatnonzero(statistics.cell_class == k)
-        for some in _of_one_shape(cells, shapes, len(out)):
-            missing = np.nonzero(~statistics.cell_observed[some])[1].reshape(len(some), -1)
-            n = statistics.cell_count[some]
-            own = spread[some[:, None, None], missing[:, :, None], missing[:, None]]
-            each = np.stack([rows[cell] for cell in some])
-            out += _of_cells(lines, missing, each, n, n[:, None, None] * own)
+        for chunk in _of_one_shape(cells, shapes, len(out)):
+            missing = np.nonzero(~statistics.cell_observed[chunk])[1].reshape(len(chunk), -1)
+            n = statistics.cell_count[chunk]
+            blocks = spread[chunk[:, None, None], missing[:, :, None], missing[:, None]]
+            lines_of_cells = np.stack([rows[cell] for cell in chunk])
+            out += _of_cells(lines, missing, lines_of_cells, n, n[:, None, None] * blocks)
         return out
 
     def log_weights(draws: Params) -> Float[np.ndarray, "draw class"]:
@@ -73,8 +73,8 @@ def log_importance(
             if precision is None or wide > 1:
                 precision = _precision(factor[:, k % wide])
             constant = precision @ mean[:, k, :, None]
-            both = np.concatenate([precision, -constant], axis=-1)
-            out[:, k] = of_class(k, np.ascontiguousarray(np.moveaxis(both, 0, -1)))
+            system = np.concatenate([precision, -constant], axis=-1)
+            out[:, k] = of_class(k, np.ascontiguousarray(np.moveaxis(system, 0, -1)))
         return out
 
     return log_weights
@@ -84,12 +84,12 @@ def _of_one_shape(
     cells: Int[np.ndarray, " cell"], shapes: Int[np.ndarray, "every 2"], n_draws: int
 ) -> Iterator[Int[np.ndarray, " some"]]:
     """Yield cells that miss equally many columns and have equally many directions."""
-    found, which = np.unique(shapes[cells], axis=0, return_inverse=True)
-    for shape, (n_missing, n_directions) in enumerate(found.tolist()):
+    distinct, which = np.unique(shapes[cells], axis=0, return_inverse=True)
+    for shape, (n_missing, n_directions) in enumerate(distinct.tolist()):
         alike = cells[which == shape]
         width = n_missing * (n_missing + n_directions) * n_draws
-        for some in row_chunks(len(alike), max(1, CELL_FLOATS // width)):
-            yield alike[some]
+        for chunk in row_chunks(len(alike), max(1, CELL_FLOATS // width)):
+            yield alike[chunk]
 
 
 def _precision(
@@ -112,18 +112,20 @@ def _rows(
     filled = cell_means(statistics, centre, slope) - centre["mean"][statistics.cell_class]
     ones = np.ones((len(filled), 1))
     size = np.sqrt(statistics.cell_count)[:, None]
-    found = list((size * np.concatenate([filled / unit, ones], axis=1))[:, None])
+    filled_rows = list((size * np.concatenate([filled / unit, ones], axis=1))[:, None])
     # a single row has no scatter
     several = np.flatnonzero(statistics.cell_scatter.any(axis=(1, 2)))
     steps = slope[several] / unit[:, None]
     scatter = steps @ statistics.cell_scatter[several] @ steps.mT
     values, vectors = np.linalg.eigh(scatter)
     for cell, value, vector in zip(several.tolist(), values, vectors, strict=True):
-        some = value > NEGLIGIBLE * value[-1]
-        around = (vector[:, some] * np.sqrt(value[some])).T
+        large = value > NEGLIGIBLE * value[-1]
+        around = (vector[:, large] * np.sqrt(value[large])).T
         nothing = np.zeros((len(around), 1))
-        found[cell] = np.concatenate([found[cell], np.concatenate([around, nothing], axis=1)])
-    return found
+        filled_rows[cell] = np.concatenate(
+            [filled_rows[cell], np.concatenate([around, nothing], axis=1)]
+        )
+    return filled_rows
 
 
 def _of_cells(
@@ -157,6 +159,6 @@ def _pulls(
     out = np.empty((*missing.shape, rows.shape[1], lines.shape[-1]))
     for j in np.unique(missing).tolist():
         cell, place = np.nonzero(missing == j)
-        found = rows[cell].reshape(-1, rows.shape[-1]) @ lines[j]
-        out[cell, place] = found.reshape(len(cell), *out.shape[2:])
+        products = rows[cell].reshape(-1, rows.shape[-1]) @ lines[j]
+        out[cell, place] = products.reshape(len(cell), *out.shape[2:])
     return out

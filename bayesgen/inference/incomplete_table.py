@@ -51,10 +51,9 @@ Gammas = Float[np.ndarray, "chain cell"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IncompleteTable(IncompleteData):
+class IncompleteTable(IncompleteData[JointCategorical]):
     """Inference for a joint table from incomplete rows."""
 
-    likelihood: JointCategorical
     statistics: JointStatistics
 
     def maximum_likelihood(
@@ -65,22 +64,20 @@ class IncompleteTable(IncompleteData):
         With missing values the maximum need not be unique, all maxima being equal on the observed
         cells; the search starts from the overall fractions with one row of the guess added.
         """
-        start = self.likelihood.initial_params(self.statistics)
-        start, _ = self.likelihood.maximum_likelihood(self.filled(start))
-        params, report = self._iterate(start, np.zeros_like(self.likelihood.probs))
-        params, findings = self.likelihood.maximum_likelihood(self.filled(params))
+        start, _ = self.family.maximum_likelihood(self.filled(self.start()))
+        params, report = self._iterate(start, np.zeros_like(self.family.probs))
+        params, findings = self.family.maximum_likelihood(self.filled(params))
         return params, findings, report
 
     def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior in log-odds."""
         if start is None:
-            start = self.likelihood.initial_params(self.statistics)
-            start = self.likelihood.posterior(self.filled(start)).mode()
+            start = self.likelihood.posterior(self.filled(self.start())).mode()
         return self._iterate(start, self.likelihood.concentration())
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield the tables of a Gibbs sampler: exact for all weights."""
-        start = self.filled(self.likelihood.initial_params(self.statistics)).count
+        start = self.filled(self.start()).count
         prior = self.likelihood.concentration()
         gammas = log_gammas(rng, (prior + start).ravel(), chains)
         shape, gaps = (prior + self.statistics.count).ravel(), _gaps(self.statistics)
@@ -139,10 +136,10 @@ class IncompleteTable(IncompleteData):
             # probabilities that underflow leave weights that are not finite: they cannot be used
             with np.errstate(divide="ignore", invalid="ignore"):
                 out = -np.where(added > 0, added * np.log(probs), 0.0).sum(axis=-1)
-                for pattern, own, cell, weight in statistics.by_pattern():
+                for pattern, label, cell, weight in statistics.by_pattern():
                     fits = np.log(tables.summed(probs, statistics.n_levels, pattern))
-                    member = np.equal(own[:, None], np.arange(out.shape[1]))
-                    out += (fits[:, own, cell] * weight) @ member
+                    member = np.equal(label[:, None], np.arange(out.shape[1]))
+                    out += (fits[:, label, cell] * weight) @ member
             return out
 
         return log_weights
@@ -186,12 +183,12 @@ class _TablePoint(Point):
         terms = [(count * np.log(np.where(count > 0, probs, 1.0))).ravel()]
         self._ratio, spread = [], np.zeros_like(probs)
         n_levels = statistics.n_levels
-        for pattern, own, cell, weight in statistics.by_pattern():
+        for pattern, label, cell, weight in statistics.by_pattern():
             fits = tables.summed(probs, n_levels, pattern)
-            terms.append(weight * np.log(fits[own, cell]))
+            terms.append(weight * np.log(fits[label, cell]))
             ratio, squared = np.zeros_like(fits), np.zeros_like(fits)
-            ratio[own, cell] = weight / fits[own, cell]
-            squared[own, cell] = ratio[own, cell] / fits[own, cell]
+            ratio[label, cell] = weight / fits[label, cell]
+            squared[label, cell] = ratio[label, cell] / fits[label, cell]
             spread += tables.repeated(ratio, n_levels, pattern)
             self._ratio.append((pattern, squared))
         self.value = float(sum(part.sum() for part in terms))
@@ -214,8 +211,8 @@ class _TablePoint(Point):
         pv, n_levels = probs * v, self.statistics.n_levels
         out = self._rows * (pv - probs * pv.sum(axis=1, keepdims=True)) - self._spread * v
         for pattern, squared in self._ratio:
-            both = squared * tables.summed(pv, n_levels, pattern)
-            out += probs * tables.repeated(both, n_levels, pattern)
+            terms = squared * tables.summed(pv, n_levels, pattern)
+            out += probs * tables.repeated(terms, n_levels, pattern)
         return out.ravel()
 
     def moved(self, direction: Flat) -> "_TablePoint":
@@ -233,18 +230,18 @@ class _Gap:
     """Rows of one pattern: the cells that fit each, m, m - w, and where that is above 0."""
 
     fits: Int[np.ndarray, "entry fit"]
-    whole: Int[np.ndarray, " entry"]
-    rest: Float[np.ndarray, " entry"]
+    ceiling: Int[np.ndarray, " entry"]
+    excess: Float[np.ndarray, " entry"]
     uneven: Bool[np.ndarray, " entry"]
 
 
 def _gaps(statistics: JointStatistics) -> list[_Gap]:
     n_levels, size, gaps = statistics.n_levels, statistics.count.shape[1], []
-    for pattern, own, cell, weight in statistics.by_pattern():
-        whole = np.ceil(weight * (1 - ROUNDING))
-        rest = np.maximum(whole - weight, 0.0)
-        fits = (own * size)[:, None] + tables.fitting(n_levels, pattern)[cell]
-        gaps.append(_Gap(fits, whole.astype(int), rest, rest > ROUNDING * whole))
+    for pattern, label, cell, weight in statistics.by_pattern():
+        ceiling = np.ceil(weight * (1 - ROUNDING))
+        excess = np.maximum(ceiling - weight, 0.0)
+        fits = (label * size)[:, None] + tables.fitting(n_levels, pattern)[cell]
+        gaps.append(_Gap(fits, ceiling.astype(int), excess, excess > ROUNDING * ceiling))
     return gaps
 
 
@@ -254,7 +251,7 @@ def _spread(
     """Spread the rows of a pattern over the cells that fit, in proportion to exp(logs)."""
     share = np.exp(logs - logs.max(axis=-1, keepdims=True))
     share /= share.sum(axis=-1, keepdims=True)
-    return rng.multinomial(gap.whole, share)
+    return rng.multinomial(gap.ceiling, share)
 
 
 def _even_walk(
@@ -284,9 +281,9 @@ def _uneven_walk(
             logs = gammas[:, gap.fits]
             filled[:, gap.fits] += _spread(logs, gap, rng)
             at = gap.fits[gap.uneven]
-            rest = np.repeat(gap.rest[None, gap.uneven], len(gammas), axis=0)
+            excess = np.repeat(gap.excess[None, gap.uneven], len(gammas), axis=0)
             total = np.logaddexp.reduce(logs[:, gap.uneven], axis=-1)
-            log_u = log_gammas(rng, rest, 1)[0] - total
+            log_u = log_gammas(rng, excess, 1)[0] - total
             log_rate[:, at] = np.logaddexp(log_rate[:, at], log_u[..., None])
         gammas = log_gammas(rng, filled, 1)[0] - log_rate
         yield gammas

@@ -9,6 +9,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -17,7 +18,7 @@ from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.likelihoods.protocols import Conjugate, Mode, required
+from bayesgen.likelihoods.protocols import Conjugate, Mode, Program, required
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Params
 
@@ -33,6 +34,8 @@ STOPPED = Words(
     "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
     "it out or use --inference exact.",
 )
+
+F = TypeVar("F", bound=Likelihood)
 
 LogWeights = Callable[[Params], Float[np.ndarray, "draw independent"]]
 """The log importance weights of draws of the parameters."""
@@ -63,17 +66,35 @@ class OptimumReport:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IncompleteData(abc.ABC):
+class IncompleteData(abc.ABC, Generic[F]):
     """Inference from the statistics of incomplete rows under a completed likelihood.
 
     No row is dropped, and none is imputed by a single value: maximum likelihood, mode and Gibbs
-    steps are exact, under a conjugate prior or none.
+    steps are exact, under a conjugate prior or none. Draws average over the priors of a mixture; a
+    mode is that under one of them, the likeliest.
 
-    likelihood: the completed prior. statistics: of rows, some incomplete.
+    prior: the completed likelihood, or a mixture of several. statistics: of rows, some incomplete.
     """
 
-    likelihood: Likelihood
+    prior: F | HyperparameterMixture
     statistics: Statistics
+
+    @functools.cached_property
+    def likelihood(self) -> F:
+        """The family under one prior: of a mixture, the likeliest at the end of EM."""
+        if not isinstance(self.prior, HyperparameterMixture):
+            return self.prior
+        end, _, _ = em(self, self.start(), STEPS)
+        return cast(F, self.prior.heaviest(self.filled(end)))
+
+    @property
+    def family(self) -> F:
+        """The family under the first of the priors, for what depends on none of them."""
+        return cast(F, self.prior.components[0])
+
+    def start(self) -> Params:
+        """Return parameters from pooled moments, from which EM starts."""
+        return required(self.family, Program).initial_params(self.statistics)
 
     @abc.abstractmethod
     def maximum_likelihood(
@@ -142,7 +163,7 @@ class IncompleteData(abc.ABC):
     def log_likelihood(self, params: Params) -> float:
         """Return log p(observed cells given params)."""
         one_draw = {name: value[None] for name, value in params.items()}
-        return float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
+        return float(self.family.log_likelihood(one_draw, self.statistics)[0])
 
     @abc.abstractmethod
     def filled(self, params: Params) -> Statistics:
@@ -165,6 +186,8 @@ class IncompleteData(abc.ABC):
 def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, float]:
     """Return where some steps of EM toward the mode end, fewer if they come to rest.
 
+    Of a mixture, each step ends at the mode under the prior that is likeliest then.
+
     Changes shrink by the same factor r in the end: after a change c the mode is c r / (1 - r) away.
 
     Returns:
@@ -172,7 +195,7 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        posterior = required(data.likelihood, Conjugate).posterior(data.filled(params))
+        posterior = required(data.prior, Conjugate).posterior(data.filled(params))
         before, params = params, required(posterior, Mode).mode()
         previous, change = change, data.change(before, params)
         step += 1
@@ -194,8 +217,29 @@ def missing_cells(likelihood: Likelihood, statistics: Statistics) -> IncompleteD
 def missing_cells_of_mixture(
     likelihood: HyperparameterMixture, statistics: Statistics
 ) -> IncompleteData | None:
-    """Return the inference of the mixture's member of largest weight."""
-    return missing_cells(likelihood.heaviest(), statistics)
+    """Return the inference of the family under all priors of the mixture."""
+    incomplete = missing_cells(likelihood.first, statistics)
+    return incomplete and dataclasses.replace(incomplete, prior=likelihood)
+
+
+def with_one_prior(
+    model: Model, statistics: ModelStatistics, centers: Mapping[str, Params] | None = None
+) -> Model:
+    """Return the model with the likeliest of the priors that a block averages over.
+
+    centers: parameters at which missing cells are expected, by block; by default the mode.
+    """
+    blocks = dict(model.blocks)
+    for name, mixture in model.blocks.items():
+        if isinstance(mixture, HyperparameterMixture):
+            rows = statistics.blocks[name]
+            incomplete = missing_cells(mixture, rows)
+            if incomplete is not None and centers is None:
+                blocks[name] = incomplete.likelihood
+            else:
+                filled = incomplete.filled(centers[name]) if incomplete and centers else rows
+                blocks[name] = mixture.heaviest(filled)
+    return dataclasses.replace(model, blocks=blocks)
 
 
 def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import (
@@ -20,7 +20,7 @@ from bayesgen.inference.components import Components, Imputed, LogJointDraws, pi
 from bayesgen.inference.posterior import Posterior
 from bayesgen.inference.readouts import Readout
 from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
-from bayesgen.inference.stacking import dealt, from_able, shares, stacked
+from bayesgen.inference.stacking import dealt, stacked
 from bayesgen.inference.weighted_quantiles import evenly, taken
 from bayesgen.interactions import Term
 from bayesgen.likelihoods import Likelihood
@@ -48,13 +48,11 @@ DRAWN_FLOATS = 3_000_000
 class MemberScores:
     """What one member says of rows, which it may not have been fitted to.
 
-    scores: of the rows. readout: how these become its class probabilities. able: the rows whose
-    missing values it integrates over.
+    scores: of the rows. readout: how these become its class probabilities.
     """
 
     scores: Scores
     readout: Readout
-    able: Bool[np.ndarray, " row"]
 
     @functools.cached_property
     def log_proba(self) -> Joint:
@@ -76,8 +74,7 @@ class Mixture(Components):
     """A weighted mean of the class probabilities of several posteriors.
 
     P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
-    those members whose densities are over the same columns (`densities`). A row with missing values
-    is predicted by the members that integrate over them, or by all if none does.
+    those members whose densities are over the same columns (`densities`).
 
     Rows come encoded for each member, under "member/block".
 
@@ -120,19 +117,11 @@ class Mixture(Components):
         return self.scores(encoded, n_rows).joint
 
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
-        """Return the log joint; its parts are members, the blocks of those that are split, terms.
-
-        A member that does not integrate over a row's missing values takes the mean log density of
-        the others.
-        """
+        """Return the log joint; its parts are members, the blocks of split members, and terms."""
         rows = self.by_member(encoded)
         return self.scores_from(
             {
-                name: MemberScores(
-                    member.scores(rows[name], n_rows),
-                    member.readout,
-                    member.components.is_marginal(rows[name], n_rows),
-                )
+                name: MemberScores(member.scores(rows[name], n_rows), member.readout)
                 for name, member in self.members.items()
             },
             self.of_terms(rows, lambda term, x: term.log_density(x)),
@@ -141,7 +130,6 @@ class Mixture(Components):
     def scores_from(self, members: Mapping[str, MemberScores], terms: Sequence[Joint]) -> Scores:
         """Return the scores of rows from those of the members, by name, and of the terms."""
         scores = {name: member.scores for name, member in members.items()}
-        able = np.stack([member.able for member in members.values()], axis=1)
         log_proba = np.stack([member.log_proba for member in members.values()])
         shape = log_proba.shape[1:]
         log_classes = np.stack([np.broadcast_to(s.log_classes, shape) for s in scores.values()])
@@ -150,13 +138,13 @@ class Mixture(Components):
         impossible = np.isneginf(density)[..., None]
         log_proba = np.where(impossible, log_classes, log_proba)
         likelihoods = map(likelihood_of, log_proba, log_classes)
-        parts = from_able(np.stack([*likelihoods], axis=1), able)
+        parts = np.stack([*likelihoods], axis=1)
         dense = np.array(self.densities)
-        share = shares(self.weights[dense], able[:, dense])
+        share = self.weights[dense] / self.weights[dense].sum()
         log_density = stacked(density[dense][..., None], share)
         return Scores(
-            log_density + stacked(log_proba, shares(self.weights, able)),
-            stacked(log_classes, np.broadcast_to(self.weights, able.shape)),
+            log_density + stacked(log_proba, self.weights),
+            stacked(log_classes, self.weights),
             np.concatenate(
                 [
                     parts,
@@ -173,19 +161,11 @@ class Mixture(Components):
         """Return what each term says of rows; rows: by member."""
         return [say(term, rows[name]) for name, terms in self.terms.items() for term in terms]
 
-    def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
-        """Return which members integrate over the missing values of each row."""
-        rows = self.by_member(encoded)
-        marginal = [
-            m.components.is_marginal(rows[name], n_rows) for name, m in self.members.items()
-        ]
-        return np.stack(marginal, axis=1)
-
     def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
         """Return the rows of each member from rows encoded for all of them."""
         starts = {name: f"{self.reads.get(name, name)}/" for name in self.members}
         return {
-            name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
+            name: {k.removeprefix(start): v for k, v in encoded.items() if k.startswith(start)}
             for name, start in starts.items()
         }
 
@@ -218,33 +198,23 @@ class Mixture(Components):
 
         With weights of the parts, of every member as many, paired by rank (`_paired_draws`).
         """
-        if weights is None:
-            draws, groups = DRAWS + FEWEST_DRAWS * len(self.members), [np.arange(n_rows)]
-        else:
-            complete = self.able(encoded, n_rows).all(axis=1)
-            draws, groups = (
-                PART_DRAWS * len(self.members),
-                [*map(np.flatnonzero, (complete, ~complete))],
-            )
-        size = max(1, DRAWN_FLOATS // (draws * len(self.log_classes())))
-        for group in groups:
-            for part in row_chunks(len(group), size):
-                rows = group[part]
-                chunk = encoded if len(rows) == n_rows else take_rows(encoded, rows)
-                if weights is None:
-                    yield self._unpaired_draws(chunk, rows)
-                else:
-                    yield self._paired_draws(chunk, rows, weights(PART_DRAWS))
+        size = len(self.members)
+        draws = DRAWS + FEWEST_DRAWS * size if weights is None else PART_DRAWS * size
+        for part in row_chunks(n_rows, max(1, DRAWN_FLOATS // (draws * len(self.log_classes())))):
+            rows, chunk = np.arange(n_rows)[part], take_rows(encoded, part)
+            if weights is None:
+                yield self._unpaired_draws(chunk, rows)
+            else:
+                yield self._paired_draws(chunk, rows, weights(PART_DRAWS))
 
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
-        n, probs, weights = len(rows), [], []
-        member_rows, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n))
-        for i, (name, member) in enumerate(self.members.items()):
-            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.weights[i] * DRAWS)))
-            draws = joined(posterior.class_draws(member_rows[name], n))
+        member_rows, probs, weights = self.by_member(encoded), [], []
+        for (name, member), share in zip(self.members.items(), self.weights, strict=True):
+            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(share * DRAWS)))
+            draws = joined(posterior.class_draws(member_rows[name], len(rows)))
             probs.append(draws.probs)
-            weights.append(share[:, i] * draws.weight)
+            weights.append(share * draws.weight)
         probs_of_all = np.concatenate(probs)
         return ClassDraws(
             rows, probs_of_all, np.concatenate(weights), no_logits(*probs_of_all.shape[1:])
@@ -268,15 +238,14 @@ class Mixture(Components):
         weighted sum then serves every row, and with the draws of the others that this one meets.
         """
         n, size = len(rows), len(self.members)
-        share = shares(self.weights, able := self.able(encoded, n))
-        draws = self._drawn(encoded, n, weights, lean=bool(able.all()))
+        draws = self._drawn(encoded, n, weights)
         means = [np.einsum("drk,dr->rk", sample.probs, sample.weight) for sample in draws]
-        top = np.einsum("rm,mrk->rk", share, means).argmax(axis=1)
+        top = np.einsum("m,mrk->rk", self.weights, means).argmax(axis=1)
         places = [
             evenly(sample.probs[:, np.arange(n), top], sample.weight, PART_DRAWS)
             for sample in draws
         ]
-        log_classes = np.stack([member.log_classes() for member in self.members.values()])
+        log_classes = self._members_log_classes
         prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
         rng = np.random.default_rng(0)
         of_terms = self.of_terms(
@@ -301,8 +270,6 @@ class Mixture(Components):
             with np.errstate(divide="ignore"):
                 logs = np.log(np.swapaxes(ranked, 1, 2), order="C")
             logs -= prior
-            if not able[part].all():
-                logs = np.moveaxis(from_able(np.moveaxis(logs, -1, 0), able[part]), 0, -1)
             for i in range(size):
                 add_weighed(logits[part], logs[:, i], weights[:, i][order])
             for term, weight in zip(of_terms, term_weights, strict=True):
@@ -310,18 +277,17 @@ class Mixture(Components):
         return ClassDraws(
             rows,
             np.moveaxis(probs, -1, 0),
-            np.repeat(share / counts, counts, axis=1).T,
+            np.repeat(np.repeat(self.weights / counts, counts)[:, None], n, axis=1),
             np.moveaxis(logits, -1, 0),
             pairs % PART_DRAWS,
         )
 
     def _drawn(
-        self, encoded: Encoded, n: int, weights: Float[np.ndarray, "draw part"], *, lean: bool
+        self, encoded: Encoded, n: int, weights: Float[np.ndarray, "draw part"]
     ) -> list[ClassDraws]:
         """Return draws of each member, with the weighted sum of the blocks of one that is split.
 
-        lean: whether those of little weight have few draws or their prediction alone. (In a row
-        that some members cannot predict, others stand for them.)
+        Those of little weight have few draws, or their prediction alone.
         """
         rows, start, out = self.by_member(encoded), len(self.members), []
         mean = np.abs(weights[:, :start].mean(axis=0))
@@ -332,10 +298,10 @@ class Mixture(Components):
             if name in self.split:
                 stop = start + len(member.families)
                 of_blocks, start = _repeated(weights[:, start:stop]), stop
-            elif lean and weight < NEGLIGIBLE:
+            elif weight < NEGLIGIBLE:
                 out.append(_predicted(member, rows[name], n))
                 continue
-            elif lean and weight < SMALL:
+            elif weight < SMALL:
                 posterior = member.with_draws(FEW_DRAWS)
             out.append(joined(posterior.class_draws(rows[name], n, weights=of_blocks)))
         return out
@@ -343,10 +309,7 @@ class Mixture(Components):
     @functools.cached_property
     def _kept_pairs(self) -> tuple[Int[np.ndarray, " draw"], Int[np.ndarray, " member"]]:
         """Return which draws of the members stand in their mean, and how many of each member."""
-        always = np.array([not member.components.caveat for member in self.members.values()])
-        # the largest share in any row: members that always predict are left if others are not
-        most = self.weights / (self.weights[always].sum() + np.where(always, 0.0, self.weights))
-        counts = np.where(most < SMALL, FEW_DRAWS, PART_DRAWS)
+        counts = np.where(self.weights < SMALL, FEW_DRAWS, PART_DRAWS)
         # evenly spaced, from the middle of as many strata
         positions = [
             i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)
@@ -404,21 +367,18 @@ class Mixture(Components):
             return np.concatenate(parts, axis=1)
 
         def parts(encoded: Encoded, n_rows: int) -> np.ndarray:
-            rows, able = self.by_member(encoded), self.able(encoded, n_rows)
-            likelihoods, blocks = [], []
+            rows, likelihoods, blocks = self.by_member(encoded), [], []
             for name, sample in draws.items():
                 if name in self.split:
                     blocks.append(sample.parts(rows[name], n_rows))
                 joint = sample.score(rows[name], n_rows)
                 likelihoods.append(likelihood_of(joint, self.members[name].log_classes()))
-            stacked = np.swapaxes(np.stack(likelihoods, axis=2), 0, 1)
-            stacked = np.swapaxes(from_able(stacked, able), 0, 1)
             terms = [
                 np.moveaxis(term(rows[name]), -1, 1)[:, :, None]
                 for name, drawn in given_draws.items()
                 for term in drawn
             ]
-            return np.concatenate([stacked, *blocks, *terms], axis=2)
+            return np.concatenate([np.stack(likelihoods, axis=2), *blocks, *terms], axis=2)
 
         powers = [
             np.broadcast_to(sample.powers, n)[:count]
@@ -430,8 +390,10 @@ class Mixture(Components):
 
     def selection(self, block: str) -> Selection:
         """Return what the model of a member reads of a block."""
-        member, name = self._owner(block)
-        return member.components.selection(name)
+        for name, member in self.members.items():
+            if block.startswith(f"{name}/"):
+                return member.components.selection(block.removeprefix(f"{name}/"))
+        raise KeyError(block)
 
     def dependent_cells(self, block: str) -> object | None:
         """Return one key: in a mixture every cell depends on all others."""
@@ -462,8 +424,7 @@ class Mixture(Components):
 
     def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
         """Return the probability of each imputer given the observed cells of a row."""
-        imputing, rows = np.array(self.imputers), self.by_member(encoded)
-        share = shares(self.weights[imputing], self.able(encoded, n_rows)[:, imputing])
+        rows = self.by_member(encoded)
         density = np.stack(
             [
                 np.logaddexp.reduce(self.members[name].log_joint(rows[name], n_rows), axis=1)
@@ -471,11 +432,10 @@ class Mixture(Components):
             ],
             axis=1,
         )
-        with np.errstate(divide="ignore"):
-            share = np.log(share)
-        joint = density + share
+        log_share = np.log(self.weights[np.array(self.imputers)])
+        joint = density + log_share
         never = np.isneginf(joint).all(axis=1, keepdims=True)
-        return class_probabilities(np.where(never, share, joint), np.log(self.weights[imputing]))
+        return class_probabilities(np.where(never, log_share, joint), log_share)
 
     def _imputed(
         self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
@@ -494,14 +454,7 @@ class Mixture(Components):
         return out
 
     def _imputer_names(self) -> list[str]:
-        return [name for name, able in zip(self.members, self.imputers, strict=True) if able]
-
-    def _owner(self, block: str) -> tuple[Posterior, str]:
-        """Return the member that reads "member/block", and the name of its block."""
-        for name, member in self.members.items():
-            if block.startswith(f"{name}/"):
-                return member, block[len(name) + 1 :]
-        raise KeyError(block)
+        return [name for name, fills in zip(self.members, self.imputers, strict=True) if fills]
 
 
 def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:

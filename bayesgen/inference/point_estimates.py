@@ -48,6 +48,8 @@ SOLVERS = ("auto", "svi")
 ClosedForm = tuple[Params, list[Repair], OptimumReport | None]
 """Parameters of a block, repairs, and the report of Newton's method, if it ran."""
 
+LIKELIEST = " Learned prior strengths are the likeliest of their grid."
+
 STEPS = 2000
 FIRST_STEP, LAST_STEP = 0.2, 2e-6
 """Adam's step in units of the posterior's width: it decays from a fifth of it to a millionth, so
@@ -104,6 +106,10 @@ class MLE:
         """Return the maximum-likelihood estimate as a posterior of one draw."""
         return _infer(self, problem)
 
+    def choice_of_priors(self, model: Model) -> str:
+        """Return "": priors are ignored."""
+        return ""
+
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
         """Return the class frequencies."""
         return prior.maximum_likelihood(count)
@@ -135,7 +141,8 @@ class MAP:
     The measure is flat in the logarithm of rates and variances, in the log-odds of probabilities,
     and |Sigma|^-(p+1)/2 for covariances: the mode then exists for every proper prior and does not
     depend on units. For levels it is (count + rows * probs) / (n + rows), the Laplace and
-    m-estimate.
+    m-estimate. Learned prior strengths are not averaged over: the likeliest of their grid are used,
+    as the report says.
 
     Args:
         solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
@@ -162,6 +169,10 @@ class MAP:
     def infer(self, problem: Problem, seed: int) -> Draws:
         """Return the posterior mode as a posterior of one draw."""
         return _infer(self, problem)
+
+    def choice_of_priors(self, model: Model) -> str:
+        """Return a sentence on which prior of a mixture is used; "" where there is none."""
+        return LIKELIEST if any(len(part.components) > 1 for part in model.blocks.values()) else ""
 
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
         """Return the posterior mode of the class probabilities."""
@@ -232,6 +243,7 @@ def _infer(method: MLE | MAP, problem: Problem) -> Draws:
         closed = optimum | closed
     seconds = time.perf_counter() - start
     report = estimate_report(method.name, seconds, details, tuple(findings))
+    report = dataclasses.replace(report, outcome=report.outcome + method.choice_of_priors(model))
     params = {name: closed[name] for name in ("class", *model.blocks)}
     return point_estimate(params, model.blocks, problem.reader, report)
 

@@ -28,13 +28,12 @@ from bayesgen.inference.closed_form import ClosedForm
 from bayesgen.inference.components import Components
 from bayesgen.inference.draws import Draws, point_estimate
 from bayesgen.inference.exact import Expected
-from bayesgen.inference.missing import expected_statistics
+from bayesgen.inference.missing import with_one_prior
 from bayesgen.inference.point_estimates import MAP, MLE, closed_forms
 from bayesgen.inference.report import Report
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.model import Model, ModelStatistics, model_statistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
@@ -158,6 +157,7 @@ def maximize(
         cell_steps: steps of that search, EM over missing cells; by default it comes to rest.
     """
     statistics, reader = problem.statistics, problem.reader
+    # the likeliest prior could change from step to step, and nothing would be maximized
     model = with_one_prior(problem.model, statistics, start)
     encoded, heights, params = reader.read(rows.encoded), [], start
     while True:
@@ -175,25 +175,6 @@ def maximize(
         converged = bool(np.abs(shares - before).max(initial=0.0) <= tolerance)
         if converged or len(heights) >= most_steps:
             return Maximum(problem, rows, params, shares, heights, converged, findings)
-
-
-def with_one_prior(
-    model: Model, statistics: ModelStatistics, centers: Mapping[str, Params] | None = None
-) -> Model:
-    """Return the model with the likeliest of the priors that a block averages over.
-
-    Otherwise the likeliest one could change from step to step, and nothing would be maximized.
-
-    centers: parameters at which missing cells are expected, by block; by default the mode.
-    """
-    blocks = {name: part.components[0] for name, part in model.blocks.items()}
-    mixtures = model.only([name for name, part in model.blocks.items() if len(part.components) > 1])
-    filled = expected_statistics(mixtures, statistics, centers)[0]
-    for name, part in mixtures.blocks.items():
-        rows = filled.blocks[name]
-        evidences = [require_evidence(prior).log_evidence(rows) for prior in part.components]
-        blocks[name] = part.components[int(np.argmax(evidences))]
-    return dataclasses.replace(model, blocks=blocks)
 
 
 def log_joint(
@@ -281,6 +262,7 @@ def estimate(method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: 
     maximum = maximize(method, problem, rows, shares)
     converged, findings = maximum.converged, tuple(maximum.findings)
     outcome = Words("Converged.") if converged else EM_STOPPED
+    outcome = outcome + method.choice_of_priors(problem.model)
     details = maximum.details | {"log_likelihood": maximum.heights[-1]}
     seconds = time.perf_counter() - start
     report = Report(method.name, seconds, converged, outcome, details, findings)

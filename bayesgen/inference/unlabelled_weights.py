@@ -25,7 +25,7 @@ from bayesgen.inference.average import Average
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.leave_one_out import FOLDS as FOLDS_OF_INCOMPLETE
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
-from bayesgen.inference.missing import any_missing, modes
+from bayesgen.inference.missing import any_missing, modes, with_one_prior
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.scores import Scores, log_class_probabilities
 from bayesgen.inference.stacking import weights_of
@@ -37,7 +37,6 @@ from bayesgen.inference.unlabelled_rows import (
     first_shares,
     maximize,
     reported,
-    with_one_prior,
 )
 from bayesgen.problem import Problem
 

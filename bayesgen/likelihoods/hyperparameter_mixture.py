@@ -88,9 +88,10 @@ class HyperparameterMixture(Conjugate[Statistics]):
         """The family under each prior of the mixture."""
         return self.members
 
-    def heaviest(self) -> Likelihood:
-        """Return the member of largest weight."""
-        return self.members[int(np.argmax(self.log_weight))]
+    def heaviest(self, statistics: Statistics | None = None) -> Conjugate:
+        """Return the member of largest weight, not updated, given rows if there are any."""
+        log_weight = self.log_weight if statistics is None else self._evidences(statistics)
+        return self.members[int(np.argmax(log_weight))]
 
     def each(self, change: Callable[[Likelihood], Likelihood]) -> "HyperparameterMixture":
         """Return a copy with every member changed."""

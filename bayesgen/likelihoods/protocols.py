@@ -45,10 +45,6 @@ class Conjugate(Likelihood[S]):
         """Return log p(x given y = k), shape (row, class), parameters integrated out."""
         return self.predictive()(x)
 
-    def is_marginal(self, x: Block) -> np.ndarray:
-        """Return the rows whose missing values `predictive` integrates out, as booleans (row,)."""
-        return np.ones(x.shape[0], dtype=bool)
-
     @abc.abstractmethod
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""

@@ -267,8 +267,8 @@ def no_columns(stack):
     return {}
 
 
-def power_that_does_not_judge(self, judgement, read, judged):
-    WEIGH_PATTERN(self, judgement, read, judged)
+def power_that_does_not_judge(self, judgement, codes, weight):
+    WEIGH_PATTERN(self, judgement, codes, weight)
     return judgement
 
 

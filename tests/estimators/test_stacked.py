@@ -82,6 +82,31 @@ def test_probabilities_are_the_weighted_mean_of_the_members(stack):
     assert sum(direct.weights_.values()) == pytest.approx(1)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+@pytest.mark.parametrize(
+    ("members", "split"),
+    [
+        (["linear", "naive"], ("naive",)),  # of two blocks each, one states it
+        (["linear", "quadratic"], ("linear",)),
+        ([bg.LDA(levels="indicators"), bg.NaiveBayes()], ("naivebayes",)),
+        ([bg.LDA(levels="indicators")], ()),
+        ([bg.NaiveBayes(inference="mle")], ()),
+    ],
+)
+def test_the_pool_weighs_the_blocks_of_one_member(members, split, tmp_path):
+    X, y = iris()
+    level = np.where(X["petal_width"] > 1, "wide", "narrow")
+    X = X.iloc[:, :1].assign(constant=1.0, level=level)
+    stack = bg.StackedClassifier(members, random_state=0).fit(X, y)
+    stack.save(tmp_path / "stack.bgm")
+    weights = stack._readout.pool.mean_weights
+    for fitted in (stack, copy.deepcopy(stack), bg.load(tmp_path / "stack.bgm")):
+        mixture = fitted._mixture()
+        assert mixture.split == split
+        blocks = sum(len(mixture.members[name].families) for name in split)
+        assert len(weights) == len(mixture.members) + blocks
+
+
 def test_answers_like_any_classifier(stack, tmp_path):
     X, y = mixed()
     proba = stack.predict_proba(X)

@@ -236,25 +236,18 @@ def test_many_missing_cells_are_augmented_and_few_where_asked(rng, share, infere
 @Conjugate.register
 @dataclasses.dataclass
 class Narrow:
-    """A target N(0, 1) whose proposals are N(0, width^2); data and likelihood in one."""
+    """A target N(0, 1) whose proposals are N(0, width^2); data and prior in one."""
 
     conjugate = True
 
     width: float
-    likelihood: object = None
-    statistics: object = None
+    prior: object = None
 
     def __post_init__(self):
-        self.likelihood = self
+        self.prior = self
 
-    def initial_params(self, statistics):
+    def start(self):
         return {"x": np.zeros(1)}
-
-    def story(self, name):
-        return {}
-
-    def whitening(self, statistics):
-        return {}
 
     def filled(self, params):
         return self

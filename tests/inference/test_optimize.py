@@ -39,17 +39,17 @@ def test_steps_to_where_there_is_no_value_are_taken_back():
 
 
 def test_mixture_weights_are_those_of_a_descent():
-    """With a prior, and rows to which a component does not apply."""
+    """With a prior, and rows that a component rules out."""
     rng = np.random.default_rng(1)
-    able = rng.random((3, 60)) < 0.7
-    able[0] = True
-    density, weight = rng.random((3, 60)) * able, rng.uniform(0.5, 2, 60)
+    possible = rng.random((3, 60)) < 0.7
+    possible[0] = True
+    density, weight = rng.random((3, 60)) * possible, rng.uniform(0.5, 2, 60)
     prior = np.array([0.5, 1.0, 2.0])
 
     def loss(logits):
         pi = np.exp(logits - np.logaddexp.reduce(logits))
-        return -weight @ np.log((pi @ density) / (pi @ able)) - prior @ np.log(pi)
+        return -weight @ np.log(pi @ density) - prior @ np.log(pi)
 
     logits = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
     expected = np.exp(logits - np.logaddexp.reduce(logits))
-    np.testing.assert_allclose(mixture_weights(density, weight, prior, able), expected, atol=1e-6)
+    np.testing.assert_allclose(mixture_weights(density, weight, prior), expected, atol=1e-6)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bayesgen.errors import InvalidData, deduplicate_warnings
+from bayesgen.errors import InvalidData
 from bayesgen.errors.data import too_few_classes, zero_weights
 from bayesgen.errors.sources import (
     needs_rows_in_memory,
@@ -180,30 +180,26 @@ def columns_of_table(X: object, y: str, sample_weight: object) -> tuple[Any, obj
 # -- the fit ---------------------------------------------------------------------------------------
 
 
-@deduplicate_warnings()
-def fit_source(classifier: C, labelled: LabelledSource) -> C:
-    """Fit to a source: the states of its parts are added, then inference runs once.
+def learned_from(
+    classifier: C, labelled: LabelledSource, progress: Progress
+) -> tuple[C, TrainingState]:
+    """Return a copy of a classifier that has read a source, and the training state of its rows.
 
-    Memory is needed for one part and its state. The result is that of `fit` with all rows: new
-    classes and levels may appear in any part. Workers of a cluster return the states of their
-    partitions, never rows.
+    The states of parts are added. Workers of a cluster return the states of their partitions, never
+    rows.
+
+    Args:
+        classifier: without any rows.
+        labelled: the source.
+        progress: whether a bar is shown.
 
     Raises:
-        InvalidData: rows have to stay in memory, for an argument that is learned from them or a
-            family that keeps them.
+        InvalidData: rows have to stay in memory, for a family that keeps them; all weigh 0.
         BayesgenError: as in `fit`; the message names the part.
     """
-    if learns := classifier._learned_from(()):
-        name, value = next(iter(learns.items()))
-        raise needs_rows_in_memory(f"{name}={value!r}")
-    if getattr(classifier, "story", None) is not None:
-        raise needs_rows_in_memory("a program of your own")
-    for name in ("state_", "_posterior", "_report", "classes_"):
-        vars(classifier).pop(name, None)
-    classifier._training = ()
     cluster = labelled.source.cluster
     if cluster is None:
-        with labelled.parts(getattr(classifier, "progress", "auto")) as parts:
+        with labelled.parts(progress) as parts:
             learner = learned(classifier, labelled, parts)
         state = getattr(learner, "state_", None)
     else:
@@ -212,27 +208,25 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
         raise zero_weights()
     if len(state.classes) < 2:
         raise too_few_classes(state.classes.tolist())
-    vars(classifier).update(vars(learner))
-    return classifier._finish_fit(state, classifier._seed)
+    return learner, state
 
 
 def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C:
-    """Return the classifier with the training state of parts too, or without one if they weigh 0.
+    """Return a copy of a classifier that has the training state of parts too.
 
-    An error names the part.
+    It has none where they weigh 0. An error names the part.
     """
+    learner = with_its_rows(classifier)
     for part in parts:
         with part.located():
-            classifier = with_its_rows(classifier)
-            rows = labelled.rows(classifier, part, reset=not hasattr(classifier, "state_"))
+            rows = labelled.rows(learner, part, reset=not hasattr(learner, "state_"))
             if rows is None:
                 continue
-            classifier.state_, classifier._seed, _ = classifier._accumulated(rows)
-            classifier.classes_ = classifier.state_.classes
-        for likelihood in classifier.state_.likelihoods.values():
+            learner._accumulate(rows)
+        for likelihood in learner.state_.likelihoods.values():
             if likelihood.keeps_rows:
                 raise needs_rows_in_memory(type(likelihood).__name__)
-    return classifier
+    return learner
 
 
 def learned_on_cluster(

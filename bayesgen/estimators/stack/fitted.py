@@ -36,34 +36,30 @@ with 30 rows."""
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Members:
-    """The fitted members of a stack, which read the same tables, and its interactions."""
+    """The fitted members of a stack, which read the same tables, and its interactions.
+
+    split: those whose blocks are terms of a log-linear pool, in addition to all members.
+    """
 
     by_name: Mapping[str, Member]
+    split: tuple[str, ...]
     interactions: Interactions = NONE
 
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
-        """Return the weighted mean of their posteriors.
-
-        Of the member with the most blocks these are parts of the pool too. It is one of those that
-        are judged block by block.
-        """
+        """Return the weighted mean of their posteriors."""
         forest, pairs = self.interactions.forest, self.interactions.pairs
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
-        sizes = {
-            name: len(member.posterior.families) if member.subtracts_rows else 0
-            for name, member in self.by_name.items()
-        }
-        most = max(sizes, key=sizes.__getitem__)
-        split = (most,) if sizes[most] > 1 else ()
         terms, reads = ({READ: pairs} if pairs else {}), {}
         if forest is not None:
             log_class, reads = parts[READ].log_classes(), {FOREST: READ}
             parts[FOREST] = Posterior(RelativeDensity(Reader({}), report, forest, log_class))
             densities, imputers = (*densities, False), (*imputers, False)
-        return Mixture(Reader({}), report, parts, weights, densities, imputers, split, terms, reads)
+        return Mixture(
+            Reader({}), report, parts, weights, densities, imputers, self.split, terms, reads
+        )
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
         """Return which members have a density over the same columns: those of p(x).
@@ -242,8 +238,7 @@ class FittedStack(Fitted):
             rows, posterior = by_member[name], mixture.members[name]
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
             scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
-            able = posterior.components.is_marginal(rows, len(y))
-            left_out[name] = MemberScores(scores, posterior.readout, able)
+            left_out[name] = MemberScores(scores, posterior.readout)
         if (forest := self.members.interactions.forest) is not None:
             log_density = forest.left_out(by_member[FOREST], y, weight)
             left_out[FOREST] = relative_scores(log_density, left_out[READ].scores)

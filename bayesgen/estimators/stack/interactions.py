@@ -15,6 +15,8 @@ from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 READ = "naive"
 """The automatic member whose rows interactions read: it has every column in a block of its own."""
+LEAST_GAIN = 1.0
+"""Nats by which an interaction must raise the log score of all left-out rows."""
 FOREST = "forest"
 """The name of the forest among the members."""
 
@@ -92,14 +94,13 @@ class JudgedCells:
 def relative_scores(log_density: Joint, scores: Scores) -> MemberScores:
     """Return the scores of a term with the class probabilities of a member's scores."""
     joint = np.broadcast_to(scores.log_classes, log_density.shape) + log_density
-    parts = log_density[:, None]
-    return MemberScores(
-        Scores(joint, scores.log_classes, parts), BAYES, np.ones(len(joint), dtype=bool)
-    )
+    return MemberScores(Scores(joint, scores.log_classes, log_density[:, None]), BAYES)
 
 
 def gains(before: Joint, after: Joint, y: Labels, weight: Weights) -> bool:
     """Return whether the log score of left-out rows rises by more than its standard error.
+
+    It must also rise by a nat: in a few rows that all gain a little, chance has no spread.
 
     before, after: log class probabilities of each row without it, (row, class).
     """
@@ -107,4 +108,5 @@ def gains(before: Joint, after: Joint, y: Labels, weight: Weights) -> bool:
     possible = np.isfinite(before[labels])
     gain = np.where(possible, after[labels] - np.where(possible, before[labels], 0.0), 0.0)
     total = weight @ gain
-    return bool(total > np.sqrt(weight @ (gain - total / weight.sum()) ** 2))
+    error = np.sqrt(weight @ (gain - total / weight.sum()) ** 2)
+    return bool(total > max(error, LEAST_GAIN))

@@ -14,7 +14,7 @@ from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.training_rows import TableEncoder, TrainingRows, together
+from bayesgen.estimators.training_rows import TableEncoder, TrainingRows
 from bayesgen.inference import (
     BAYES,
     Exact,
@@ -27,7 +27,7 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
-from bayesgen.typing import Joint, Labels, Traceable
+from bayesgen.typing import Joint, Labels, Traceable, Weights
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
@@ -35,15 +35,19 @@ FOLDS = 10
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Member:
-    """A classifier of a stack, which reads the rows that the stack has read."""
+    """A classifier of a stack, which reads the rows that the stack has read.
+
+    split_in_pool: whether its structure states that a log-linear pool weighs its blocks.
+    learns_pattern: whether its missing pattern has a power, learned from rows left out.
+    """
 
     classifier: Classifier
+    split_in_pool: bool = False
+    learns_pattern: bool = False
 
     # -- the fit -----------------------------------------------------------------------------------
 
-    def fit(
-        self, rows: TrainingRows, classes: np.ndarray, columns: Mapping[str, object]
-    ) -> TrainingRows:
+    def fit(self, rows: TrainingRows, classes: np.ndarray) -> TrainingRows:
         """Fit to rows of a stack; return them as the member reads them.
 
         Members that keep rows, or that no closed form fits, are fitted to the labeled rows alone.
@@ -51,13 +55,11 @@ class Member:
         Args:
             rows: of the stack.
             classes: sorted, with those of the rows among them.
-            columns: the attributes that state the number and the names of the columns.
         """
         read = self.read(rows, reset=True)
         if not self._reads_unlabelled(read.table):
             read = read.labelled
         self.classifier._fit_rows(read, classes)
-        vars(self.classifier).update(columns)
         return read
 
     def read(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
@@ -97,8 +99,7 @@ class Member:
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
-        rows = () if self.takes_all_rows else self.classifier._training
-        self.classifier._finish_fit(state, self.classifier._seed, rows)
+        self.classifier._infer_again(state, keeps_rows=not self.takes_all_rows)
 
     # -- what was fitted ---------------------------------------------------------------------------
 
@@ -163,15 +164,6 @@ class Member:
             self.state.schema, self.classifier.unseen, type(self.classifier).__name__
         )
 
-    def sample(
-        self, n: int, rng: np.random.RandomState, *, gaps: bool, y: object
-    ) -> tuple[object, np.ndarray]:
-        """Return n simulated rows and their labels; see `StackedClassifier.sample`.
-
-        gaps: whether cells are missing as the fitted pattern has it. y: class of all rows, or None.
-        """
-        return self.classifier._sampled(n, rng, gaps=gaps, own=y)
-
     # -- predictions of rows left out --------------------------------------------------------------
 
     def held_out(
@@ -179,6 +171,7 @@ class Member:
     ) -> MemberScores:
         """Return what the member predicts of rows when it is fitted without them.
 
+        Learns the power of the missing pattern from these predictions, in place, if it has one.
         Uses exact leave-one-out where there is a closed form; otherwise each of ten folds is
         predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
 
@@ -190,10 +183,12 @@ class Member:
         """
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
-        able = posterior.components.is_marginal(labelled.left_out.encoded, len(judged.rows))
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled)
-            return MemberScores(scores, posterior.readout, able)
+            judgement = MemberScores(scores, posterior.readout)
+            if self.learns_pattern:
+                return self.weigh_pattern(judgement, labelled.left_out.y, judged.weight)
+            return judgement
         codes, log_classes = labelled.y, posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
@@ -202,7 +197,7 @@ class Member:
         log_proba = self._by_folds(again, classes, folds)[judged.rows]
         parts = likelihood_of(log_proba, log_classes)[:, None]
         # by the readouts of the members of the folds already
-        return MemberScores(Scores(log_proba, log_classes, parts), BAYES, able)
+        return MemberScores(Scores(log_proba, log_classes, parts), BAYES)
 
     def _by_folds(
         self, rows: TrainingRows, classes: np.ndarray, folds: Int[np.ndarray, " row"]
@@ -214,7 +209,7 @@ class Member:
             fold, others = np.flatnonzero(folds == number), np.flatnonzero(folds != number)
             again = Member(clone(self.classifier))
             trained = rows.only(np.union1d(labelled[others], unlabelled))
-            again.fit(trained, trained.classes, {})
+            again.fit(trained, trained.classes)
             tested = again.read(rows.only(labelled[fold]), reset=False)
             encoded = tested.encode(again.state.schema, again.classifier.unseen)
             joint, log_classes = predict.joint_and_prior(again.posterior, encoded, len(fold))
@@ -225,23 +220,34 @@ class Member:
         return out
 
     def weigh_pattern(
-        self, judgement: MemberScores, read: TrainingRows, judged: JudgedRows
+        self, judgement: MemberScores, codes: Labels, weight: Weights
     ) -> MemberScores:
         """Learn a power of the missing pattern, in place; return the predictions under it.
 
         Args:
-            judgement: what the member predicts of the judged rows.
-            read: the rows of the fit, as the member reads them.
-            judged: the rows that the power is learned from.
+            judgement: what the member predicts of rows that are left out.
+            codes: classes of these rows.
+            weight: of these rows.
         """
-        codes = together((read,), self.classifier.classes_)[0][judged.rows]
-        weighed = self.state.with_pattern_power(
-            self.posterior, judgement.scores, codes, judged.weight
-        )
+        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, codes, weight)
         if weighed is self.posterior:
             return judgement
         self.classifier._posterior = weighed
         return dataclasses.replace(judgement, readout=weighed.readout)
+
+
+def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
+    """Return the name of the member whose blocks a log-linear pool weighs, if there is one.
+
+    It is the one with the most blocks of the automatic members that state it; without these, as
+    where users pass their own, of all members that are judged block by block. A single block is the
+    member itself.
+    """
+    judged = {name: member for name, member in members.items() if member.subtracts_rows}
+    stated = [name for name, member in judged.items() if member.split_in_pool]
+    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
+    most = max(sizes, key=sizes.__getitem__, default="")
+    return (most,) if most and sizes[most] > 1 else ()
 
 
 def folds_of(

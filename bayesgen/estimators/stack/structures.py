@@ -51,12 +51,15 @@ class Structure:
     blocks: the likelihood of each block of columns; other columns are not read. power_transform:
     whether numbers are transformed. bins: into how many levels likelihoods of levels cut numbers.
     indicators: whether all columns have one shared normal in place of blocks, levels as indicators.
+    split_in_pool: whether each number is a block of its own, so that a log-linear pool can weigh
+    blocks one by one (see `member.split_in_pool`).
     """
 
     blocks: Mapping[tuple[Name, ...], Likelihood]
     power_transform: bool = False
     bins: str | None = None
     indicators: bool = False
+    split_in_pool: bool = False
 
     @property
     def joint(self) -> bool:
@@ -99,20 +102,23 @@ def automatic(table: Table) -> dict[str, Structure]:
     numbers = tuple(c.name for c in observed if c.kind == "number")
     levels = tuple(c.name for c in observed if c.kind == "level")
     never = [column for column in table.columns if column.is_missing]
-    members = {"naive": Structure(_each(observed) | _each(never), power_transform=bool(numbers))}
+    each = _each(observed) | _each(never)
+    members = {"naive": Structure(each, power_transform=bool(numbers), split_in_pool=True)}
     beside: dict = {levels: Categorical(rows="learn")} if levels else {}
     incomplete = any(c.kind == "number" and c.missing.any() for c in observed)
     members |= _of_numbers(numbers, beside, incomplete=incomplete)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
-        members["naive_kernels"] = Structure(kernels | beside)
+        members["naive_kernels"] = Structure(kernels | beside, split_in_pool=True)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
-        members["bins"] = Structure(bins | beside, bins="auto")
+        members["bins"] = Structure(bins | beside, bins="auto", split_in_pool=True)
     cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         independent: dict = {numbers: Normal()} if numbers else {}
         blocks = independent | {levels: JointCategorical()}
-        members["joint"] = Structure(blocks, power_transform=bool(numbers))
+        members["joint"] = Structure(
+            blocks, power_transform=bool(numbers), split_in_pool=len(numbers) == 1
+        )
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
         members["indicators"] = Structure({}, indicators=True)
         if numbers:

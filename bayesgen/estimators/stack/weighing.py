@@ -45,8 +45,7 @@ class Judges:
         """
         labels = np.arange(len(self.y)), self.y
         log_proba = np.stack([judgement.log_proba[labels] for judgement in judgements.values()])
-        able = np.stack([judgement.able for judgement in judgements.values()], axis=1)
-        share = stacking.weights_of(log_proba, self.weight, able)
+        share = stacking.weights_of(log_proba, self.weight)
         mixture = members.mixture(share, self.report)
         scores = mixture.scores_from(judgements, of_pairs)
         readout, interaction_weight = self.powers(scores), 0.0

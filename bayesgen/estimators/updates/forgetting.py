@@ -66,10 +66,10 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         )
     gone, blocks = (whole.count > 0) & (count == 0), {}
     for name, before in whole.blocks.items():
-        found = before.without(part.blocks[name], exact=exact)
-        _require_part(state, name, found)
-        _require_nothing(state, name, found, gone)
-        blocks[name] = found.statistics
+        remainder = before.without(part.blocks[name], exact=exact)
+        _require_part(state, name, remainder)
+        _require_nothing(state, name, remainder, gone)
+        blocks[name] = remainder.statistics
     if np.count_nonzero(count > 0) < 2:
         raise too_few_classes(state.classes[count > 0].tolist())
     stay = np.flatnonzero(~gone)

@@ -85,10 +85,10 @@ def observed_part(matrices: Traceable, observed: Traceable) -> Traceable:
 
     observed: (..., feature), broadcast over matrices.
     """
-    both, xp = observed[..., :, None] & observed[..., None, :], namespace(matrices, observed)
+    pairs, xp = observed[..., :, None] & observed[..., None, :], namespace(matrices, observed)
     if xp is np and observed.all():
-        return np.broadcast_to(matrices, np.broadcast_shapes(matrices.shape, both.shape))
-    return xp.where(both, matrices, np.eye(matrices.shape[-1]))
+        return np.broadcast_to(matrices, np.broadcast_shapes(matrices.shape, pairs.shape))
+    return xp.where(pairs, matrices, np.eye(matrices.shape[-1]))
 
 
 def cell_factors(factor: Traceable, label: Traceable, observed: Traceable) -> Traceable:
@@ -103,8 +103,8 @@ def cell_factors(factor: Traceable, label: Traceable, observed: Traceable) -> Tr
         observed: (cell, feature).
     """
     covariance = factor @ factor.mT
-    own = covariance[..., label % covariance.shape[-3], :, :]
-    return namespace(factor).linalg.cholesky(observed_part(own, observed))
+    matrices = covariance[..., label % covariance.shape[-3], :, :]
+    return namespace(factor).linalg.cholesky(observed_part(matrices, observed))
 
 
 def marginal_factor(
@@ -148,31 +148,31 @@ def distances(
         flat = np.broadcast_to(factors, (*shape, p, p)).reshape(-1, p, p)
         squares, log_dets, number = distances(x, mean.reshape(-1, p), factors=flat)
         return squares.reshape(-1, *shape), log_dets.reshape(-1, *shape), number
-    seen = ~np.isnan(x)
-    if seen.all():
+    observed = ~np.isnan(x)
+    if observed.all():
         log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
         squares = _squares(x.T, [len(x)], mean[None], inverted(factors)[None])
         return squares.T, np.broadcast_to(log_det, (1, len(mean))), np.full(1, x.shape[1])
     squares, log_dets = np.zeros((2, len(x), len(mean)))
-    matrices, columns = factors @ factors.mT, np.where(seen, x, 0.0)
-    which = patterns(seen)[1]
+    matrices, columns = factors @ factors.mT, np.where(observed, x, 0.0)
+    which = patterns(observed)[1]
     often = np.bincount(which)[which] >= REPEATED
-    rare = np.flatnonzero(seen.any(axis=1) & ~often)
+    rare = np.flatnonzero(observed.any(axis=1) & ~often)
     precisions = Precisions.of(factors)
     for chunk in row_chunks(len(rare), max(1, BATCH_FLOATS // matrices.size)):
         rows = rare[chunk]
         if precisions.eliminable:
-            found = precisions.distances(columns[rows], seen[rows], mean)
+            squares_and_logs = precisions.distances(columns[rows], observed[rows], mean)
         else:
-            found = _row_distances(columns[rows], seen[rows], mean, matrices)
-        squares[rows], log_dets[rows] = found
+            squares_and_logs = _row_distances(columns[rows], observed[rows], mean, matrices)
+        squares[rows], log_dets[rows] = squares_and_logs
     common = np.flatnonzero(often)
     for masks, groups in by_pattern(x[common]):
         rows, sizes = common[np.concatenate(groups)], [len(group) for group in groups]
         inverses, log_det = inverse_factors(observed_part(matrices, masks[:, None]))
         squares[rows] = _squares(columns[rows].T, sizes, mean * masks[:, None], inverses).T
         log_dets[rows] = np.repeat(log_det, sizes, axis=0)
-    return squares, log_dets, seen.sum(axis=1)
+    return squares, log_dets, observed.sum(axis=1)
 
 
 def _row_distances(
@@ -260,16 +260,16 @@ def _log_likelihood_of(
     """Return the log likelihood of some of the cells."""
     mean, factor = params["mean"], params["cholesky"]
     xp = mean.__array_namespace__()
-    seen, label = statistics.cell_observed[cells], statistics.cell_class[cells]
-    root = cell_factors(factor, label, seen)
-    delta = xp.where(seen, statistics.cell_mean[cells] - mean[..., label, :], 0.0)
+    observed, label = statistics.cell_observed[cells], statistics.cell_class[cells]
+    root = cell_factors(factor, label, observed)
+    delta = xp.where(observed, statistics.cell_mean[cells] - mean[..., label, :], 0.0)
     count = statistics.cell_count[cells]
     squares = statistics.cell_scatter[cells]
     squares = squares + count[:, None, None] * delta[..., :, None] * delta[..., None, :]
     inverse = xp.linalg.inv(root)
     quadratic = ((inverse @ squares) * inverse).sum((-1, -2))
     log_det = 2 * xp.log(xp.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-    constant = seen.sum(-1) * LOG_2PI
+    constant = observed.sum(-1) * LOG_2PI
     return (-0.5 * (count * (log_det + constant) + quadratic)).sum(-1)
 
 

@@ -81,9 +81,12 @@ def _slopes(
     precision: by class or one. covariance: of the missing columns of each cell given the others.
     """
     cells, missing = gaps.cells[gaps.varying], gaps.missing[:, gaps.varying].T
-    seen, factor = statistics.cell_observed[cells], statistics.cell_class[cells] % len(precision)
-    slope = np.eye(seen.shape[1]) * seen[:, None]
-    cross = np.where(seen[:, None], precision[factor[:, None], missing], 0.0)
+    observed, factor = (
+        statistics.cell_observed[cells],
+        statistics.cell_class[cells] % len(precision),
+    )
+    slope = np.eye(observed.shape[1]) * observed[:, None]
+    cross = np.where(observed[:, None], precision[factor[:, None], missing], 0.0)
     inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
     slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
     return slope
@@ -162,26 +165,26 @@ def regression(
     variance meanwhile, because their units would make P ill-conditioned.
     """
     mean, factor = params["mean"], params["cholesky"]
-    p, seen = mean.shape[-1], statistics.cell_observed
+    p, observed = mean.shape[-1], statistics.cell_observed
     unit = np.sqrt((factor**2).sum(axis=-1))
     inverse = np.linalg.inv(factor / unit[..., None])
     precision = np.broadcast_to(inverse.mT @ inverse, (*mean.shape, p))
     unit = np.broadcast_to(unit, mean.shape)[..., statistics.cell_class, :]
     # as many columns of each cell as any cell misses, its missing ones first: few, so that the
     # matrices to invert are small
-    n_some = int((~seen).sum(axis=1).max(initial=0))
-    some = np.argsort(seen, axis=1, kind="stable")[:, :n_some]
-    missing = ~np.take_along_axis(seen, some, axis=1)
+    n_some = int((~observed).sum(axis=1).max(initial=0))
+    some = np.argsort(observed, axis=1, kind="stable")[:, :n_some]
+    missing = ~np.take_along_axis(observed, some, axis=1)
     rows = precision[..., statistics.cell_class[:, None], some, :]
     columns = np.broadcast_to(some[:, None], (*rows.shape[:-1], n_some))
-    both = missing[:, :, None] & missing[:, None]
-    block = np.where(both, np.take_along_axis(rows, columns, axis=-1), np.eye(n_some))
-    inner = np.where(both, np.linalg.inv(np.linalg.cholesky(block)).mT, 0.0)
-    cross = np.where(seen[:, None], rows, 0.0)
+    pairs = missing[:, :, None] & missing[:, None]
+    block = np.where(pairs, np.take_along_axis(rows, columns, axis=-1), np.eye(n_some))
+    inner = np.where(pairs, np.linalg.inv(np.linalg.cholesky(block)).mT, 0.0)
+    cross = np.where(observed[:, None], rows, 0.0)
     slope, root = np.zeros((2, *rows.shape[:-2], p, p))
-    cell = np.arange(len(seen))[:, None]
+    cell = np.arange(len(observed))[:, None]
     slope[..., cell, some, :] = -inner @ (inner.mT @ cross)
-    slope += np.eye(p) * seen[:, None]
+    slope += np.eye(p) * observed[:, None]
     root[..., cell[:, :, None], some[:, :, None], some[:, None]] = inner
     return unit[..., None] * slope / unit[..., None, :], unit[..., None] * root
 
@@ -190,9 +193,9 @@ def cell_means(
     statistics: MultivariateNormalStatistics, params: Params, slope: np.ndarray
 ) -> np.ndarray:
     """Return each cell's mean with missing columns at their regression, (*draw, cell, feature)."""
-    seen, centre = statistics.cell_observed, params["mean"][..., statistics.cell_class, :]
-    delta = np.where(seen, statistics.cell_mean - centre, 0.0)
-    return np.where(seen, statistics.cell_mean, centre + (slope @ delta[..., None])[..., 0])
+    observed, centre = statistics.cell_observed, params["mean"][..., statistics.cell_class, :]
+    delta = np.where(observed, statistics.cell_mean - centre, 0.0)
+    return np.where(observed, statistics.cell_mean, centre + (slope @ delta[..., None])[..., 0])
 
 
 def merge_cells(
@@ -210,8 +213,8 @@ def merge_cells(
     merged = np.divide(total, count[:, None], out=np.zeros_like(total), where=count[:, None] > 0)
     delta = mean - merged[..., statistics.cell_class, :]
     between = statistics.cell_count[:, None, None] * delta[..., :, None] * delta[..., None, :]
-    own = statistics.mean - merged
+    offset = statistics.mean - merged
     flat = (scatter + between).reshape(*mean.shape[:-1], p * p)
     squares = (member @ flat).reshape(*merged.shape, p)
-    squares += statistics.count[:, None, None] * own[..., :, None] * own[..., None, :]
+    squares += statistics.count[:, None, None] * offset[..., :, None] * offset[..., None, :]
     return count, merged, squares + statistics.scatter

@@ -346,26 +346,26 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
         def log_predictive(x: Block) -> np.ndarray:
             power, constant = by_number_observed()
-            squares, log_dets, seen = density.distances(x, self.mean, factors=factors)
+            squares, log_dets, n_observed = density.distances(x, self.mean, factors=factors)
             # in place: a million numbers are read from memory once
             squares /= stretch
             np.log1p(squares, out=squares)
-            squares *= -power[seen]
-            squares += constant[seen] - log_dets / 2
+            squares *= -power[n_observed]
+            squares += constant[n_observed] - log_dets / 2
             return squares
 
         return log_predictive
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return the log predictive of row i under the i-th of stacked priors, (row, class)."""
-        seen, stretch = ~np.isnan(x), 1 + 1 / self.mean_rows
-        off = np.where(seen[:, None], x[:, None] - self.mean, 0.0)
+        observed, stretch = ~np.isnan(x), 1 + 1 / self.mean_rows
+        off = np.where(observed[:, None], x[:, None] - self.mean, 0.0)
         # classes that share a covariance are whitened together
         right = off[:, None] if self.scale.shape[1] == 1 else off[..., None, :]
-        matrices = density.observed_part(self.scale, seen[:, None])
+        matrices = density.observed_part(self.scale, observed[:, None])
         white, log_det = density.whitened(matrices, right)
         squares = (white**2).sum(axis=-1).reshape(off.shape[:2]) / stretch
-        p = seen.sum(axis=1)[:, None]
+        p = observed.sum(axis=1)[:, None]
         out = spherical_t(squares, p, self.covariance_rows, 1.0)
         return out - log_det / 2 - p / 2 * np.log(stretch)
 
@@ -609,14 +609,14 @@ def correlations(share: float | np.ndarray, statistics: MultivariateNormalStatis
     # beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
     per_unit = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-    found = scatter * per_unit[..., None]
+    estimate = scatter * per_unit[..., None]
     # in place: matrices of many rows left out are read from memory once
-    found *= per_unit[..., None, :]
-    np.clip(found, -1.0, 1.0, out=found)
-    found *= share
+    estimate *= per_unit[..., None, :]
+    np.clip(estimate, -1.0, 1.0, out=estimate)
+    estimate *= share
     diagonal = np.arange(scatter.shape[-1])
-    found[..., diagonal, diagonal] = 1.0
-    return found
+    estimate[..., diagonal, diagonal] = 1.0
+    return estimate
 
 
 def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -628,8 +628,8 @@ def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarr
     """
     variance = np.diagonal(covariance)
     sd = np.sqrt(np.maximum(variance, floor))
-    both = sd[:, None] * sd
-    correlation = np.divide(covariance, both, out=np.eye(len(sd)), where=both > 0)
+    scales = sd[:, None] * sd
+    correlation = np.divide(covariance, scales, out=np.eye(len(sd)), where=scales > 0)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
     if values[0] >= EIGENVALUE_FLOOR and not (variance < floor).any():

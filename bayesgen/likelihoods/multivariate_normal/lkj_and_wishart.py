@@ -71,17 +71,17 @@ def divided(
         diagonal: those on it.
     """
     p = root.shape[-1]
-    first = np.arange(p) * (np.arange(p) - 1) // 2
+    starts = np.arange(p) * (np.arange(p) - 1) // 2
     out = np.empty((len(below), *root.shape))
     for rows in row_chunks(len(below), max(1, SOLVED_FLOATS // root.size)):
         # draws side by side, so that every step runs along them
         t, on = (np.ascontiguousarray(np.moveaxis(part[rows], 0, -1)) for part in (below, diagonal))
-        rest = np.repeat(root[..., None], on.shape[-1], axis=-1)
+        remainder = np.repeat(root[..., None], on.shape[-1], axis=-1)
         for i in range(p - 1, -1, -1):
-            rest[:, i:, i] /= on[:, None, i]
-            own = t[:, None, first[i] : first[i] + i]
-            rest[:, i:, :i] -= rest[:, i:, i, None] * own
-        out[rows] = np.moveaxis(rest, -1, 0)
+            remainder[:, i:, i] /= on[:, None, i]
+            entries = t[:, None, starts[i] : starts[i] + i]
+            remainder[:, i:, :i] -= remainder[:, i:, i, None] * entries
+        out[rows] = np.moveaxis(remainder, -1, 0)
     return out
 
 

@@ -76,17 +76,19 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """Return the statistics of the rows of both."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *all_cells(self, other))
-        names, parts = tuple(COMPLETE), (self.arrays(), other.arrays())
-        both = merged_moments(*(tuple(part[name] for name in names) for part in parts))
-        return self.with_arrays(dict(zip(names, both, strict=True)))
+        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
+        moments = merged_moments(*(tuple(arrays[name] for name in names) for arrays in statistics))
+        return self.with_arrays(dict(zip(names, moments, strict=True)))
 
     def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics without the rows of the other, which must be among them."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *_cells_without(self, other))
-        names, parts = tuple(COMPLETE), (self.arrays(), other.arrays())
-        rest = unmerged_moments(*(tuple(part[name] for name in names) for part in parts))
-        return self.with_arrays(dict(zip(names, rest, strict=True)))
+        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
+        moments = unmerged_moments(
+            *(tuple(arrays[name] for name in names) for arrays in statistics)
+        )
+        return self.with_arrays(dict(zip(names, moments, strict=True)))
 
     def without(
         self, part: "MultivariateNormalStatistics", *, exact: bool
@@ -97,13 +99,13 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """
         left = self - part
         foreign, error = class_weights_left(self, part, left, exact=exact)
-        whole, again = self.marginal(), left.marginal()
-        columns = whole.without(part.marginal(), exact=exact)
-        slack = ROUNDING * whole.scatter + UNIT * whole.count * whole.mean**2
-        other = np.abs(again.scatter - columns.statistics.scatter) > slack
+        before, after = self.marginal(), left.marginal()
+        columns = before.without(part.marginal(), exact=exact)
+        slack = ROUNDING * before.scatter + UNIT * before.count * before.mean**2
+        changed = np.abs(after.scatter - columns.statistics.scatter) > slack
         # of a class with too few digits left neither can be said
         sure = (part.class_weight() > 0) & (columns.error < ROUNDING).all(axis=1)
-        foreign = foreign | columns.foreign | (sure[:, None] & (self._indefinite(left) | other))
+        foreign = foreign | columns.foreign | (sure[:, None] & (self._indefinite(left) | changed))
         return Remainder(left, foreign, np.maximum(error, CONDITION * columns.error))
 
     def _indefinite(self, left: "MultivariateNormalStatistics") -> Bool[np.ndarray, "class 1"]:
@@ -115,8 +117,8 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     def only_classes(self, stay: np.ndarray) -> "MultivariateNormalStatistics":
         """Return the statistics of some of the classes; the others have no rows."""
-        rest = self.with_arrays({name: getattr(self, name)[stay] for name in COMPLETE})
-        return rest.with_arrays({"cell_class": np.searchsorted(stay, self.cell_class)})
+        moments = self.with_arrays({name: getattr(self, name)[stay] for name in COMPLETE})
+        return moments.with_arrays({"cell_class": np.searchsorted(stay, self.cell_class)})
 
     def class_weight(self) -> Float[np.ndarray, " class"]:
         """Return the weight of the rows of each class with an observed cell."""
@@ -131,8 +133,8 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a missing value in them become complete."""
-        kept = super().take(axis, index)
-        return collect(len(self.count), *all_cells(kept)) if self.has_missing else kept
+        taken = super().take(axis, index)
+        return collect(len(self.count), *all_cells(taken)) if self.has_missing else taken
 
     def reindex(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
         """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
@@ -182,20 +184,20 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
         xp = self.mean.__array_namespace__()
         i, j = np.triu_indices(self.mean.shape[-1])
-        second = (
+        squares = (
             self.scatter + self.count[:, None, None] * self.mean[:, :, None] * self.mean[:, None]
         )
-        first = self.count[:, None] * self.mean
-        return xp.concat([second[:, i, j], first, self.count[:, None]], axis=-1)
+        sums = self.count[:, None] * self.mean
+        return xp.concat([squares[:, i, j], sums, self.count[:, None]], axis=-1)
 
     def marginal(self) -> NormalStatistics:
         """Return the statistics of each column separately, using every observed cell."""
         n_classes, n_features = self.mean.shape[-2:]
         diagonal = np.arange(n_features)
-        own = self.scatter[..., diagonal, diagonal]
+        within = self.scatter[..., diagonal, diagonal]
         if not self.has_missing:
             return NormalStatistics(
-                np.broadcast_to(self.count[..., None], own.shape), self.mean, own
+                np.broadcast_to(self.count[..., None], within.shape), self.mean, within
             )
         member = np.equal(self.cell_class, np.arange(n_classes)[:, None]).astype(float)
         member_count = member * self.cell_count
@@ -207,9 +209,9 @@ class MultivariateNormalStatistics(SufficientStatistics):
         total = self.count[..., None] * (self.mean - pilot) + member_count @ away
         shift = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
         mean = np.where(count > 0, pilot + shift, 0.0)
-        off = (away - shift[..., self.cell_class, :]) ** 2 * self.cell_observed
-        between = self.count[..., None] * (self.mean - mean) ** 2 + member_count @ off
-        scatter = own + member @ self.cell_scatter[:, diagonal, diagonal] + between
+        squares = (away - shift[..., self.cell_class, :]) ** 2 * self.cell_observed
+        between = self.count[..., None] * (self.mean - mean) ** 2 + member_count @ squares
+        scatter = within + member @ self.cell_scatter[:, diagonal, diagonal] + between
         return NormalStatistics(count, mean, scatter)
 
 
@@ -231,7 +233,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         # a row of weight 0 does not count, and its cell would have no mean
         x, y, weight = x[weight > 0], y[weight > 0], weight[weight > 0]
     total = None
-    rest, ones = [], np.ones(x.shape[1])
+    gaps, ones = [], np.ones(x.shape[1])
     even = bool((weight == 1).all())
     room = np.empty((min(len(x), SCATTER_ROWS), x.shape[1]), dtype=x.dtype)
     for start in range(0, len(x), SCATTER_ROWS):
@@ -240,7 +242,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         missing = np.isnan(x[rows] @ ones)
         complete = None
         if missing.any():
-            rest.append(start + np.flatnonzero(missing))
+            gaps.append(start + np.flatnonzero(missing))
             complete = np.flatnonzero(~missing)
         labels = y[rows] if complete is None else y[rows][complete]
         # labels of 16 bits are sorted by counting, ten times as fast
@@ -250,12 +252,12 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         # memory is reused; any mode but "raise" writes straight into it
         block = np.take(x, order, axis=0, out=room[: len(order)], mode="clip")
         sizes = np.bincount(labels, minlength=n_classes)
-        part = group_moments(block, sizes, None if even else weight[order], total)
-        total = part if total is None else merged_moments(total, part)
+        moments = group_moments(block, sizes, None if even else weight[order], total)
+        total = moments if total is None else merged_moments(total, moments)
     total = nothing(n_classes, x.shape[1]) if total is None else total
-    if not rest:
+    if not gaps:
         return complete_rows(*total)
-    incomplete = np.concatenate(rest)
+    incomplete = np.concatenate(gaps)
     cells = _cells(x[incomplete], y[incomplete], weight[incomplete])
     return MultivariateNormalStatistics(*total, *cells)
 
@@ -285,8 +287,8 @@ def patterns(
         return observed[:1], np.zeros(len(observed), dtype=int)
     packed = np.packbits(observed, axis=1)
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, max(packed.shape[1], 1))))[:, 0]
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return observed[first], which
+    _, position, which = np.unique(keys, return_index=True, return_inverse=True)
+    return observed[position], which
 
 
 def collect(
@@ -301,42 +303,42 @@ def collect(
     n_features = mean.shape[1]
     useful = np.flatnonzero((count > 0) & observed.any(axis=1))
     # a complete cell without rows for each class: the last pattern, for patterns are sorted
-    every = np.ones((n_classes, n_features), dtype=bool)
-    masks, which = patterns(np.concatenate([every, observed[useful]]))
+    full = np.ones((n_classes, n_features), dtype=bool)
+    masks, which = patterns(np.concatenate([full, observed[useful]]))
     label = np.concatenate([np.arange(n_classes), label[useful]])
     keys, key = np.unique(label * len(masks) + which, return_inverse=True)
     total, cells = nothing(len(keys), n_features), key[n_classes:]
     while len(useful):  # one cell of every key at a time
-        at, first = np.unique(cells, return_index=True)
-        parts = tuple(part[useful[first]] for part in (count, mean, scatter))
-        both = merged_moments(tuple(part[at] for part in total), parts)
-        for part, merged in zip(total, both, strict=True):
-            part[at] = merged
-        useful, cells = np.delete(useful, first), np.delete(cells, first)
+        at, places = np.unique(cells, return_index=True)
+        added = tuple(array[useful[places]] for array in (count, mean, scatter))
+        moments = merged_moments(tuple(array[at] for array in total), added)
+        for array, values in zip(total, moments, strict=True):
+            array[at] = values
+        useful, cells = np.delete(useful, places), np.delete(cells, places)
     label, mask = np.divmod(keys, len(masks))
     complete = mask == len(masks) - 1
     return MultivariateNormalStatistics(
-        *(part[complete] for part in total),
+        *(array[complete] for array in total),
         label[~complete],
         masks[mask[~complete]],
-        *(part[~complete] for part in total),
+        *(array[~complete] for array in total),
     )
 
 
-def all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
+def all_cells(*statistics: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
     """Return class, pattern, count, mean and scatter of all cells, complete ones among them."""
-    n_classes, n_features = parts[0].mean.shape
-    every = np.ones((n_classes, n_features), dtype=bool)
-    complete = [(np.arange(n_classes), every, s.count, s.mean, s.scatter) for s in parts]
-    missing_cells = [tuple(getattr(s, name) for name in CELLS) for s in parts]
+    n_classes, n_features = statistics[0].mean.shape
+    full = np.ones((n_classes, n_features), dtype=bool)
+    complete = [(np.arange(n_classes), full, s.count, s.mean, s.scatter) for s in statistics]
+    missing_cells = [tuple(getattr(s, name) for name in CELLS) for s in statistics]
     return tuple(np.concatenate(arrays) for arrays in zip(*complete, *missing_cells, strict=True))
 
 
 def _cells(x: Numbers, y: Labels, weight: Weights) -> tuple[np.ndarray, ...]:
     """Return class, pattern and moments of incomplete rows, one entry for each cell."""
     observed = ~np.isnan(x)
-    some = observed.any(axis=1)
-    x, y, weight, observed = x[some], y[some], weight[some], observed[some]
+    shown = observed.any(axis=1)
+    x, y, weight, observed = x[shown], y[shown], weight[shown], observed[shown]
     masks, which = patterns(observed)
     keys, index = np.unique(y * len(masks) + which, return_inverse=True)
     label, mask = np.divmod(keys, max(len(masks), 1))
@@ -363,18 +365,18 @@ def group_moments(
         weight: of each row; None: all 1.
         earlier: moments of earlier rows of the groups.
     """
-    found, pilot, _ = nothing(len(sizes), x.shape[1]) if earlier is None else earlier
+    earlier_count, pilot, _ = nothing(len(sizes), x.shape[1]) if earlier is None else earlier
     _, offset, squares = nothing(len(sizes), x.shape[1])
     weights = np.ones(len(x)) if weight is None else weight
     ends = np.cumsum(sizes)
     starts = ends - sizes
-    new = np.flatnonzero((found == 0) & (sizes > 0))
-    if len(new):
+    begun = np.flatnonzero((earlier_count == 0) & (sizes > 0))
+    if len(begun):
         pilot = pilot.copy()
-        pilot[new] = _pilots(x, starts[new], sizes[new])
+        pilot[begun] = _pilots(x, starts[begun], sizes[begun])
     x -= np.repeat(pilot, sizes, axis=0)
     # a single row of a new group is its mean: nothing is left to sum
-    single = (sizes == 1) & (found == 0)
+    single = (sizes == 1) & (earlier_count == 0)
     count = sizes.astype(float)
     count[single] = weights[starts[single]]
     groups = {g: slice(starts[g], ends[g]) for g in np.flatnonzero((sizes > 0) & ~single).tolist()}
@@ -388,8 +390,10 @@ def group_moments(
     # the scatter of single rows is never written: its zeros take no memory
     several = np.array(list(groups), dtype=int)
     between = count[several, None, None] * (offset[several, :, None] * offset[several, None])
-    off, spread = (part.diagonal(axis1=1, axis2=2) for part in (between, squares[several]))
-    for place in np.flatnonzero((2 * off > spread).any(axis=1)):
+    distance, spread = (
+        matrices.diagonal(axis1=1, axis2=2) for matrices in (between, squares[several])
+    )
+    for place in np.flatnonzero((2 * distance > spread).any(axis=1)):
         g = several[place]
         group = x[groups[g]]
         group -= offset[g]
@@ -406,9 +410,9 @@ def _pilots(
 
     It is the mean of the first rows; a group of fewer repeats its last one.
     """
-    few = starts[:, None] + np.minimum(np.arange(PILOT_ROWS), sizes[:, None] - 1)
-    first = x[starts]
-    return first + (x[few] - first[:, None]).mean(axis=1)
+    places = starts[:, None] + np.minimum(np.arange(PILOT_ROWS), sizes[:, None] - 1)
+    start = x[starts]
+    return start + (x[places] - start[:, None]).mean(axis=1)
 
 
 def nothing(n_groups: int, n_features: int) -> Moments:
@@ -449,16 +453,16 @@ def _cells_without(
 ) -> tuple[np.ndarray, ...]:
     """Return all cells without some rows; rows of other cells change nothing."""
     label, observed, *moments = all_cells(whole)
-    own, seen, *minus = all_cells(part)
-    masks, which = patterns(np.concatenate([observed, seen]))
-    keys = np.concatenate([label, own]) * len(masks) + which
+    removed_label, removed_observed, *minus = all_cells(part)
+    masks, which = patterns(np.concatenate([observed, removed_observed]))
+    keys = np.concatenate([label, removed_label]) * len(masks) + which
     known, place = np.unique(keys[: len(label)], return_index=True)
     at = np.minimum(np.searchsorted(known, keys[len(label) :]), len(known) - 1)
-    there = (known[at] == keys[len(label) :]) & (minus[0] > 0)
-    place = place[at[there]]
-    own, other = tuple(m[place] for m in moments), tuple(m[there] for m in minus)
-    for array, rest in zip(moments, unmerged_moments(own, other), strict=True):
-        array[place] = rest
+    matched = (known[at] == keys[len(label) :]) & (minus[0] > 0)
+    place = place[at[matched]]
+    present, removed = tuple(m[place] for m in moments), tuple(m[matched] for m in minus)
+    for array, values in zip(moments, unmerged_moments(present, removed), strict=True):
+        array[place] = values
     return label, observed, *moments
 
 
