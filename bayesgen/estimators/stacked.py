@@ -697,13 +697,13 @@ class StackedClassifier(Classifier):
         return diagnose.summary_of_members(tables)
 
     def members_table(self) -> DataFrame:
-        """Return a DataFrame of the members: their scores, evidence and weights.
+        """Return a DataFrame of the members and interactions: their scores, evidence and weights.
 
         leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN if a member has
         none, or models bins or indicators, whose densities have other units; comparable between
-        members that model the same columns. weight: in the linear pool. log_linear_weight: in the
-        log-linear pool, averaged over its priors; NaN without that pool. The shares of the two
-        pools are 1 - `pool_share_` and `pool_share_`.
+        members that model the same columns. weight: in the linear pool; NaN of pairs of columns,
+        which have none. log_linear_weight: in the log-linear pool, averaged over its priors; NaN
+        without that pool. The shares of the two pools are 1 - `pool_share_` and `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -713,17 +713,20 @@ class StackedClassifier(Classifier):
             {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
-        size, log_linear = len(self.members_), np.full(len(self.members_), np.nan)
-        if isinstance(self._readout, Pooled):
-            log_linear = self._readout.pool.mean_weights[:size]
-        loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
+        details, size = self.report_.details, len(self.weights_)
+        loss = {name: details[f"leave-one-out log loss of {name}"] for name in self.weights_}
         evidence = {
-            name: np.nan
-            if description.derived_columns(member)
-            else getattr(member, "log_evidence_", np.nan)
+            name: member.log_evidence_
             for name, member in self.members_.items()
+            if hasattr(member, "log_evidence_") and not description.derived_columns(member)
         }
-        return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
+        names, log_linear = [*self.weights_], {}
+        if isinstance(self._readout, Pooled):
+            weights, pairs = self._readout.pool.mean_weights, self._interactions.pairs
+            names += [pair.title for pair in pairs]
+            of_pairs = weights[len(weights) - len(pairs) :]
+            log_linear = dict(zip(names, [*weights[:size], *of_pairs], strict=True))
+        return diagnose.table_of_members(names, loss, evidence, self.weights_, log_linear)
 
     @property
     def pool_share_(self) -> float:
