@@ -113,6 +113,11 @@ class StackedClassifier(Classifier):
     rows. Members with a closed form need no refit for this. With few rows the linear pool has
     nearly all the weight.
 
+    Two interactions may join automatic members, each where the score of rows left out rises by more
+    than its standard error (`bayesgen.interactions`): a forest of trees with Dirichlet leaves, in
+    both pools, and pairs of columns of levels, in the log-linear one. The forest predicts a row
+    left out by the trees grown without it.
+
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
     the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
@@ -158,11 +163,12 @@ class StackedClassifier(Classifier):
             about how long, and which members take less.
 
     Attributes:
-        members_: the fitted members by name.
+        members_: the fitted members by name, without the interactions (see `members_table`).
         left_out_: the reasons why other members were left out, by name, each with a warning:
             fitting failed, or the table has more than 100 numeric columns or indicators of levels,
             so that structures of cubic cost were not tried.
-        weights_: their weights by name in the linear pool, which sum to one.
+        weights_: weights by name in the linear pool, which sum to one: of the members, and of
+            "forest" if it joined.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_, inference_, report_, unlabelled_weight_, label_distributions_: ...
@@ -767,7 +773,8 @@ class StackedClassifier(Classifier):
             path: of the file.
             rows: whether the file holds the rows of the fit too, with labels and weights, so that
                 the loaded stack has `partial_fit`, `merge` and `forget`. Without them a file still
-                holds up to 1,000 rows as centers of the kernels of automatic members.
+                holds up to 1,000 rows as centers of the kernels of automatic members, and of a
+                forest digests and classes of up to 2,000.
 
         Raises:
             InvalidFile: part of the model is not data; no file can be written to the path.

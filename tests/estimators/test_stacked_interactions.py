@@ -88,6 +88,13 @@ def test_the_cells_of_a_row_add_up_to_its_evidence():
     np.testing.assert_allclose(parts.sum(axis=1), odds, rtol=0, atol=1e-9)
 
 
+def test_a_row_without_cells_has_the_class_prior():
+    stack, X, y = interacting_stack()
+    share = (np.bincount(np.searchsorted(stack.classes_, y)) + 1) / (len(y) + 2)
+    proba = stack.predict_proba(X[:1].assign(**dict.fromkeys(X)))
+    np.testing.assert_allclose(proba[0], share, rtol=0, atol=1e-9)
+
+
 def test_intervals_hold_the_probability():
     stack, X, _ = interacting_stack()
     proba, interval = stack.predict_proba(X), stack.predict_interval(X, 0.9)

@@ -168,6 +168,16 @@ def test_draws_are_spread_around_the_density():
     assert sd.mean() > 0.05
 
 
+def test_a_row_without_cells_says_nothing():
+    encoded, y, weight = table()
+    forest = grown(encoded, y, weight)
+    empty = {
+        n: np.full_like(x[:2], np.nan if x.dtype.kind == "f" else -1) for n, x in encoded.items()
+    }
+    assert (forest.log_density(empty) == 0).all()
+    assert (forest.draws(np.random.default_rng(0), 5)(empty) == 0).all()
+
+
 def test_shifted_rows_go_the_same_way():
     encoded, y, weight = table()
     forest, origin = grown(encoded, y, weight), {"u": np.array([5.0])}
