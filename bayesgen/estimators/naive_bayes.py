@@ -19,13 +19,12 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Pooled
 from bayesgen.likelihoods.column_sets import over_column_sets, relevance
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
 from bayesgen.typing import DataFrame, Self
 
-COLUMNS = ("all", "average")
-"""What columns= may be."""
 NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
 
@@ -135,7 +134,7 @@ class NaiveBayes(Classifier):
                     "its columns depend on each other",
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",
                 )
-        if one_of("columns", self.columns, COLUMNS) == "average":
+        if one_of("columns", self.columns, ["all", "average"]) == "average":
             blocks = {n: (over_column_sets(part), names) for n, (part, names) in blocks.items()}
         return split(blocks) if self.temper == "columns" else blocks
 
@@ -171,9 +170,9 @@ class NaiveBayes(Classifier):
             )
         names, values = [], [np.empty((2, 0))]
         for block, likelihood in posterior.families.items():
-            if (of_block := relevance(likelihood)) is not None:  # not of the missing pattern
+            if isinstance(likelihood, HyperparameterMixture):  # not of the missing pattern
                 names += self.state_.columns(posterior.reader, block)
-                values.append(np.stack(of_block))
+                values.append(np.stack(relevance(likelihood)))
         probability, factor = np.concatenate(values, axis=1)
         columns = {"probability": probability, "log_bayes_factor": factor}
         frame = diagnose.frame(columns, names).rename_axis("column")

@@ -62,8 +62,7 @@ class RowSpace:
 
         scales: prior standard deviations of the weights.
         """
-        # contrasts sum to 0 over classes
-        rows = x[:, 1:].reshape(-1, x.shape[2])
+        rows = x[:, 1:].reshape(-1, x.shape[2])  # contrasts sum to 0 over classes
         if len(rows) >= x.shape[2]:
             return None
         group = np.unique(scales, axis=1, return_inverse=True)[1].ravel()
@@ -166,7 +165,7 @@ def learned_pool(
     labels = np.arange(len(y)), y
     # a row whose class is impossible without it cannot tell weights apart
     weight = np.where(np.isneginf(log_classes[labels]), 0.0, weight)
-    x, modes = contrasts(parts), centers
+    x, part_centers = contrasts(parts), centers
     row_space = RowSpace.of(x, scales)
     if row_space is not None:
         x, scales = x @ row_space.basis, row_space.direction_scales
@@ -178,7 +177,7 @@ def learned_pool(
     weights, roots = problem.weights(u), scales[:, :, None] * np.swapaxes(inverse, 1, 2)
     left_out = problem.left_out(weights, roots)
     if row_space is not None:
-        weights = modes + (weights - centers) @ row_space.basis.T
+        weights = part_centers + (weights - centers) @ row_space.basis.T
     log_proba = left_out[:, *labels]
     score = np.where(np.isfinite(log_proba), log_proba, 0.0) @ weight + log_odds
     share = np.exp(score - score.max())

@@ -49,10 +49,6 @@ class ColumnSets(Averaged):
     log_bayes_factor: Float[np.ndarray, "*lead feature"] | float = 0.0
 
     axes: ClassVar = {"log_bayes_factor": ("feature",)}
-    only_exact: ClassVar = (
-        "an average over sets of columns has a closed form, but no density to optimize",
-        "Use inference='exact', or columns='all'.",
-    )
 
     def __repr__(self) -> str:
         """Return the family and the prior probability, not the columns."""
@@ -119,25 +115,17 @@ class ColumnSets(Averaged):
 
     def log_evidence(self, statistics: Statistics) -> Evidence:
         """Return log p(columns given classes), averaged over sets of columns."""
-        evidence = self._log_evidence_columns(statistics, _of_one_class(statistics))
-        return self._mixed(*evidence).sum(axis=-1)
-
-    def _mixed(self, apart: Cell, common: Cell) -> Cell:
-        """Return log densities of columns averaged over whether they depend on the class."""
-        logs = self._logs
-        return np.logaddexp(logs[0] + apart, logs[1] + common)
+        apart, common = self._log_evidence_columns(statistics, _of_one_class(statistics))
+        depends, not_so = self._logs
+        return np.logaddexp(depends + apart, not_so + common).sum(axis=-1)
 
     # -- rows, parameters integrated out ---------------------------------------------------------
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return log p(x given y = k), parameters integrated out; x broadcasts to (.., feature)."""
         apart, common = (member.log_predictive_cell(x) for member in self.members)
-        if np.ndim(self.log_bayes_factor) == 1:
-            return self._mixed(apart, common)
-        # of priors on a leading axis, the columns of every class
-        return self.with_arrays({"log_bayes_factor": self.log_bayes_factor[..., None, :]})._mixed(
-            apart, common
-        )
+        depends, not_so = (logs[..., None, :] for logs in self._logs)
+        return np.logaddexp(depends + apart, not_so + common)
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
@@ -248,15 +236,12 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
     return HyperparameterMixture(tuple(members), np.full(len(members), -np.log(len(members))))
 
 
-def relevance(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray] | None:
+def relevance(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability that each column depends on the class, and its log Bayes factor.
 
-    likelihood: updated; both are means over the priors of an average over sets of columns, and
-        there are none of another likelihood.
+    likelihood: an average over sets of columns, updated; both are means over its priors.
     """
-    members = [member for member in likelihood.components if isinstance(member, ColumnSets)]
-    if not (members and isinstance(likelihood, HyperparameterMixture)):
-        return None
+    members = [member for member in likelihood.members if isinstance(member, ColumnSets)]
     weight = np.exp(likelihood.log_weight)
     probability = weight @ np.stack([member.relevance for member in members])
     return probability, weight @ np.stack([member.log_bayes_factor for member in members])
