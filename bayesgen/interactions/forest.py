@@ -414,7 +414,7 @@ def _tree(
     ).astype(int)
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
-    column = np.where(inner, tree.feature, -1)
+    column = np.where(inner, tree.feature, -1).astype(int)
     size = tree.weighted_n_node_samples
     left = np.where(inner, size[tree.children_left] / size, 0.0)
     child = np.where(inner, place[tree.children_left], -1)
