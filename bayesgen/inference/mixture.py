@@ -273,7 +273,7 @@ class Mixture(Components):
             for i in range(size):
                 add_weighed(logits[part], logs[:, i], weights[:, i][order])
             for term, weight in zip(of_terms, term_weights, strict=True):
-                add_weighed(logits[part], term[part], weight[None, None])
+                add_weighed(logits[part], term[part], weight)
         return ClassDraws(
             rows,
             np.moveaxis(probs, -1, 0),
