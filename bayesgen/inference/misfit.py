@@ -27,6 +27,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
+from scipy.stats import qmc
 
 from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
 from bayesgen.likelihoods.base import Arrays, row_chunks
@@ -48,16 +49,15 @@ class Misfit(Arrays):
     weight: Float[np.ndarray, " sd"]
     axes: ClassVar = {"sd": ("sd",), "weight": ("sd",)}
 
-    def spread(self, draws: ClassDraws, rng: np.random.Generator) -> ClassDraws:
+    def spread(self, draws: ClassDraws, seed: int) -> ClassDraws:
         """Return draws whose log-odds vary by as much more, around about the same mean probability.
 
         The logits of a draw differ by the same normal numbers in every row.
         """
         each = np.moveaxis(draws.probs, 0, -1)
         n_classes, n_draws = each.shape[1:]
-        # one in each of as many strata, in random order: their means are those of the distributions
-        strata = np.tile((np.arange(n_draws) + 0.5) / n_draws, (n_classes + 1, 1))
-        *levels, level = rng.permuted(strata, axis=1)
+        # evenly spread over the draws of any member, which are in the order of their probabilities
+        *levels, level = qmc.Halton(n_classes + 1, seed=seed).random(n_draws).T
         sd = self.sd[np.searchsorted(self.weight.cumsum()[:-1], level)]
         noise = ndtri(np.stack(levels)) * sd / np.sqrt(2)
         out = np.empty(each.shape)

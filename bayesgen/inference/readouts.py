@@ -248,9 +248,7 @@ class Pooled(Calibrated):
 
     def _spread(self, draws: ClassDraws) -> ClassDraws:
         """Return draws with the misfit, of which there is none in a stack of stated members."""
-        if self.misfit is None:
-            return draws
-        return self.misfit.spread(draws, np.random.default_rng(self.seed))
+        return draws if self.misfit is None else self.misfit.spread(draws, self.seed)
 
     def part_powers(
         self, components: Components, rng: np.random.Generator, n: int
