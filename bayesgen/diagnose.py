@@ -6,12 +6,11 @@ the names in the user's table.
 """
 
 import dataclasses
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
 from bayesgen import arguments
 from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
@@ -363,15 +362,23 @@ def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def table_of_members(
+    names: Sequence[str],
     loss: Mapping[str, float],
     evidence: Mapping[str, float],
     weights: Mapping[str, float],
-    log_linear: Float[np.ndarray, " member"],
+    log_linear: Mapping[str, float],
 ) -> DataFrame:
-    """Return a DataFrame of the members' leave-one-out log loss, log evidence and weights."""
-    columns = {"leave_one_out_log_loss": loss, "log_evidence": evidence, "weight": weights}
-    table = pd.DataFrame(columns, index=pd.Index(list(loss), name="member"))
-    return table.assign(log_linear_weight=log_linear)
+    """Return a DataFrame of the members' leave-one-out log loss, log evidence and weights.
+
+    names: of all members and interactions; those without a number have NaN.
+    """
+    columns = {
+        "leave_one_out_log_loss": loss,
+        "log_evidence": evidence,
+        "weight": weights,
+        "log_linear_weight": log_linear,
+    }
+    return pd.DataFrame(columns, index=pd.Index(names, name="member"), dtype=float)
 
 
 def trees_of_members(trees: Mapping[str, DataTree], weights: Mapping[str, float]) -> DataTree:

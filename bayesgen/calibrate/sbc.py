@@ -9,7 +9,7 @@ Bayesian Analysis 20, 461-488).
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,7 @@ ParameterDraws = Mapping[str, Params]
 Axes = Mapping[str, Sequence[Sequence]]
 
 
+@runtime_checkable
 class Prior(Protocol):
     """A prior that simulates rows. n_rows: of the table that its guesses came from."""
 
@@ -60,6 +61,7 @@ class Prior(Protocol):
         """Return the log likelihood of the rows under each draw, (draw,)."""
 
 
+@runtime_checkable
 class PriorSample(Protocol):
     """Draws from a prior, by name and by owner."""
 
@@ -69,6 +71,7 @@ class PriorSample(Protocol):
     axes: Axes
 
 
+@runtime_checkable
 class HasPrior(Protocol):
     """A classifier whose prior can be sampled."""
 

@@ -113,6 +113,11 @@ class StackedClassifier(Classifier):
     rows. Members with a closed form need no refit for this. With few rows the linear pool has
     nearly all the weight.
 
+    Two interactions may join automatic members, each where the score of rows left out rises by more
+    than its standard error (`bayesgen.interactions`): a forest of trees with Dirichlet leaves, in
+    both pools, and pairs of columns of levels, in the log-linear one. The forest predicts a row
+    left out by the trees grown without it.
+
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
     the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
@@ -158,11 +163,12 @@ class StackedClassifier(Classifier):
             about how long, and which members take less.
 
     Attributes:
-        members_: the fitted members by name.
+        members_: the fitted members by name, without the interactions (see `members_table`).
         left_out_: the reasons why other members were left out, by name, each with a warning:
             fitting failed, or the table has more than 100 numeric columns or indicators of levels,
             so that structures of cubic cost were not tried.
-        weights_: their weights by name in the linear pool, which sum to one.
+        weights_: weights by name in the linear pool, which sum to one: of the members, and of
+            "forest" if it joined.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_, inference_, report_, unlabelled_weight_, label_distributions_: ...
@@ -697,13 +703,13 @@ class StackedClassifier(Classifier):
         return diagnose.summary_of_members(tables)
 
     def members_table(self) -> DataFrame:
-        """Return a DataFrame of the members: their scores, evidence and weights.
+        """Return a DataFrame of the members and interactions: their scores, evidence and weights.
 
         leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN if a member has
         none, or models bins or indicators, whose densities have other units; comparable between
-        members that model the same columns. weight: in the linear pool. log_linear_weight: in the
-        log-linear pool, averaged over its priors; NaN without that pool. The shares of the two
-        pools are 1 - `pool_share_` and `pool_share_`.
+        members that model the same columns. weight: in the linear pool; NaN of pairs of columns,
+        which have none. log_linear_weight: in the log-linear pool, averaged over its priors; NaN
+        without that pool. The shares of the two pools are 1 - `pool_share_` and `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -713,17 +719,20 @@ class StackedClassifier(Classifier):
             {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
-        size, log_linear = len(self.members_), np.full(len(self.members_), np.nan)
-        if isinstance(self._readout, Pooled):
-            log_linear = self._readout.pool.mean_weights[:size]
-        loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
+        details, size = self.report_.details, len(self.weights_)
+        loss = {name: details[f"leave-one-out log loss of {name}"] for name in self.weights_}
         evidence = {
-            name: np.nan
-            if description.derived_columns(member)
-            else getattr(member, "log_evidence_", np.nan)
+            name: member.log_evidence_
             for name, member in self.members_.items()
+            if hasattr(member, "log_evidence_") and not description.derived_columns(member)
         }
-        return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
+        names, log_linear = [*self.weights_], {}
+        if isinstance(self._readout, Pooled):
+            weights, pairs = self._readout.pool.mean_weights, self._interactions.pairs
+            names += [pair.title for pair in pairs]
+            of_pairs = weights[len(weights) - len(pairs) :]
+            log_linear = dict(zip(names, [*weights[:size], *of_pairs], strict=True))
+        return diagnose.table_of_members(names, loss, evidence, self.weights_, log_linear)
 
     @property
     def pool_share_(self) -> float:
@@ -764,7 +773,8 @@ class StackedClassifier(Classifier):
             path: of the file.
             rows: whether the file holds the rows of the fit too, with labels and weights, so that
                 the loaded stack has `partial_fit`, `merge` and `forget`. Without them a file still
-                holds up to 1,000 rows as centers of the kernels of automatic members.
+                holds up to 1,000 rows as centers of the kernels of automatic members, and of a
+                forest digests and classes of up to 2,000.
 
         Raises:
             InvalidFile: part of the model is not data; no file can be written to the path.

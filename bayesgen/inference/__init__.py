@@ -19,6 +19,7 @@ from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.pooling import Pool as Pool
+from bayesgen.inference.pooling import RowSpace as RowSpace
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.readouts import BAYES as BAYES
 from bayesgen.inference.readouts import Pooled as Pooled

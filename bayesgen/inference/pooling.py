@@ -7,6 +7,8 @@ whole classifier. With all weights 1 these are the probabilities of a generative
 independent parts. The weights are a multinomial logistic regression on log densities of left-out
 rows, with normal priors whose centers and scales are averaged over a grid by approximate
 leave-one-out. There is no intercept, so that a row without observed cells keeps the class prior.
+With more parts than rows the fit takes place in the space of the rows (`RowSpace`): for n rows and
+p parts it costs O(n^2 p + n^3).
 
 Source: Genest and Zidek (1986), Statistical Science 1, 114-135; Raina, Shen, Ng and McCallum
 (2003), Advances in Neural Information Processing Systems 16; Zaidi, Cerquides, Carman and Webb
@@ -20,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.scores import LogClasses, contrasts, normalized
 from bayesgen.likelihoods.base import Arrays, row_chunks
@@ -38,20 +40,78 @@ CHUNK_FLOATS = 2_000_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class RowSpace:
+    """The directions of the weights that rows inform, where there are more parts than these.
+
+    Rows see weights only through weighted sums of their parts. Of parts with the same prior scale,
+    components of the weights along an orthonormal basis of these rows are independent a priori, and
+    so are the components across it, which keep their prior: n rows of K classes inform n (K - 1)
+    directions, however many the parts.
+
+    basis: orthonormal columns, by group of parts of one scale. scales: of the parts.
+    """
+
+    basis: Float[np.ndarray, "part direction"]
+    scales: Float[np.ndarray, "prior part"]
+
+    @classmethod
+    def of(
+        cls, x: Float[np.ndarray, "row class part"], scales: Float[np.ndarray, "prior part"]
+    ) -> "RowSpace | None":
+        """Return the row space of contrasts; None if rows inform every direction.
+
+        scales: prior standard deviations of the weights.
+        """
+        rows = x[:, 1:].reshape(-1, x.shape[2])  # contrasts sum to 0 over classes
+        if len(rows) >= x.shape[2]:
+            return None
+        group = np.unique(scales, axis=1, return_inverse=True)[1].ravel()
+        bases = []
+        for g in range(group.max() + 1):
+            parts = np.flatnonzero(group == g)
+            basis = np.zeros((len(group), min(len(parts), len(rows))))
+            wide = len(parts) > len(rows)
+            basis[parts] = np.linalg.qr(rows[:, parts].T)[0] if wide else np.eye(len(parts))
+            bases.append(basis)
+        return cls(np.concatenate(bases, axis=1), scales)
+
+    @property
+    def direction_scales(self) -> Float[np.ndarray, "prior direction"]:
+        """Prior standard deviations along the directions: those of the parts of a direction."""
+        return self.scales[:, np.abs(self.basis).argmax(axis=0)]
+
+    def completed(
+        self,
+        along: Float[np.ndarray, "draw direction"],
+        prior: Int[np.ndarray, " draw"],
+        rng: np.random.Generator,
+    ) -> Float[np.ndarray, "draw part"]:
+        """Return draws of all weights from draws of their components along the directions.
+
+        prior: of each draw, which those across the directions follow.
+        """
+        noise = rng.standard_normal((len(along), len(self.basis)))
+        across = noise - noise @ self.basis @ self.basis.T
+        return along @ self.basis.T + self.scales[prior] * across
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Pool(Arrays):
     """Posterior of the weights of a log-linear pool, under several priors.
 
     share: posterior weight of each prior, summing to one. weights: modes, by part. roots: R with
-    R R' the posterior covariance of the weights.
+    R R' the posterior covariance of the weights, or of their components along the directions of
+    `row_space`, which is stated where parts outnumber rows.
     """
 
     share: Float[np.ndarray, " prior"]
     weights: Float[np.ndarray, "prior part"]
-    roots: Float[np.ndarray, "prior part part"]
+    roots: Float[np.ndarray, "prior direction direction"]
+    row_space: RowSpace | None = None
     axes: ClassVar = {
         "share": ("prior",),
         "weights": ("prior", "part"),
-        "roots": ("prior", "part", "part"),
+        "roots": ("prior", "direction", "direction"),
     }
 
     @property
@@ -71,8 +131,11 @@ class Pool(Arrays):
     def draw(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "draw part"]:
         """Return n draws of the weights: a prior by its share, then Laplace's normal."""
         prior = rng.choice(len(self.share), n, p=self.share)
-        noise = rng.standard_normal((n, self.weights.shape[1]))
-        return self.weights[prior] + np.einsum("dij,dj->di", self.roots[prior], noise)
+        noise = rng.standard_normal((n, self.roots.shape[2]))
+        away = np.einsum("dij,dj->di", self.roots[prior], noise)
+        if self.row_space is not None:
+            away = self.row_space.completed(away, prior, rng)
+        return self.weights[prior] + away
 
 
 # -- learning --------------------------------------------------------------------------------------
@@ -102,12 +165,19 @@ def learned_pool(
     labels = np.arange(len(y)), y
     # a row whose class is impossible without it cannot tell weights apart
     weight = np.where(np.isneginf(log_classes[labels]), 0.0, weight)
-    problem = _Regressions(contrasts(parts), log_classes, y, weight, centers, scales)
+    x, part_centers = contrasts(parts), centers
+    row_space = RowSpace.of(x, scales)
+    if row_space is not None:
+        x, scales = x @ row_space.basis, row_space.direction_scales
+        centers = centers @ row_space.basis
+    problem = _Regressions(x, log_classes, y, weight, centers, scales)
     u, mode = newton(problem.log_posterior, np.zeros_like(centers), negligible=CONVERGED)
     # H = L L', so that the inverse of L' is a root of the covariance
     inverse = np.linalg.inv(np.linalg.cholesky(-mode.hessian))
     weights, roots = problem.weights(u), scales[:, :, None] * np.swapaxes(inverse, 1, 2)
     left_out = problem.left_out(weights, roots)
+    if row_space is not None:
+        weights = part_centers + (weights - centers) @ row_space.basis.T
     log_proba = left_out[:, *labels]
     score = np.where(np.isfinite(log_proba), log_proba, 0.0) @ weight + log_odds
     share = np.exp(score - score.max())
@@ -115,7 +185,9 @@ def learned_pool(
     likely = np.flatnonzero(share > NEGLIGIBLE)
     share = share[likely] / share[likely].sum()
     left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[likely], axis=0)
-    return Pool(share, weights[likely], roots[likely]), left_out
+    if row_space is not None:
+        row_space = dataclasses.replace(row_space, scales=row_space.scales[likely])
+    return Pool(share, weights[likely], roots[likely], row_space), left_out
 
 
 COMMON_POWERS = (0.1, 0.3, 0.6, 1.0)

@@ -95,7 +95,7 @@ def contrasts(parts: Float[np.ndarray, "... part class"]) -> Float[np.ndarray, "
 def add_weighed(
     total: Float[np.ndarray, "row class draw"],
     part: Float[np.ndarray, "row class draw"],
-    weight: Float[np.ndarray, "#row #class draw"],
+    weight: Float[np.ndarray, "*#row draw"],
 ) -> None:
     """Add a part's log densities times weights, in place, bounded as in `contrasts`.
 

@@ -217,15 +217,11 @@ class Forest(Term):
             lost = np.where(entry >= 0, away[part], 0.0)
             stays = np.clip(1 - lost / self.weight[known], 0.0, 1.0)
             outside = stays ** self.bag[:, known]
-            outside = np.where(outside.sum(axis=0) > 0, outside, np.nan)
-            outside /= outside.mean(axis=0)
-            share = share * outside[tree, row]
+            spoken = outside.mean(axis=0)
+            share = share * (outside / np.where(spoken > 0, spoken, 1.0))[tree, row]
             out.append(self._mean(row, tree, leaf, share, self._leaves_alone, len(x)))
             less.append(lost[:, None] * (y[part, None] == np.arange(self.n_classes)))
-        # a row that is in every bag says nothing
-        return np.nan_to_num(
-            self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
-        )
+        return self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
 
     def draws(
         self, rng: np.random.Generator, n: int
@@ -257,14 +253,20 @@ class Forest(Term):
     def _log_ratio(
         means: Float[np.ndarray, "row ..."], fractions: Float[np.ndarray, "..."]
     ) -> Float[np.ndarray, "row class *draw"]:
-        """Return log p(y = k given x) - log pi_k from the means over trees of `_in_leaves`."""
-        return np.log(means[:, :-1] / fractions + means[:, -1:])
+        """Return log p(y = k given x) - log pi_k from the means over trees of `_in_leaves`.
+
+        A row without cells, or in the bag of every tree, of which no tree speaks, says nothing.
+        """
+        silent = ~means.any(axis=1, keepdims=True)
+        return np.log(np.where(silent, 1.0, means[:, :-1] / fractions + means[:, -1:]))
 
     def _chunks(self, encoded: Encoded) -> Iterator[tuple[Numbers, tuple[np.ndarray, ...]]]:
         """Yield chunks of rows, with row, tree, leaf and share of each leaf that they are in."""
         x = features(self.cells, encoded)
+        empty = np.isnan(x).all(axis=1)
         for part in row_chunks(len(x), CHUNK):
-            yield x[part], self._leaves(x[part])
+            row, tree, leaf, share = self._leaves(x[part])
+            yield x[part], (row, tree, leaf, np.where(empty[part][row], 0.0, share))
 
     def _mean(
         self,
@@ -412,7 +414,7 @@ def _tree(
     ).astype(int)
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
-    column = np.where(inner, tree.feature, -1)
+    column = np.where(inner, tree.feature, -1).astype(int)
     size = tree.weighted_n_node_samples
     left = np.where(inner, size[tree.children_left] / size, 0.0)
     child = np.where(inner, place[tree.children_left], -1)

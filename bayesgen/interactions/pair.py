@@ -46,8 +46,8 @@ class Pair(Term):
     first: Cell
     second: Cell
     names: tuple[str, str]
-    count: Float[np.ndarray, "class level level"]
-    axes: ClassVar = {"count": ("class", "level", "level")}
+    count: Float[np.ndarray, "class first second"]
+    axes: ClassVar = {"count": ("class", "first", "second")}
 
     @property
     def title(self) -> str:

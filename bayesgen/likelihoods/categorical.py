@@ -204,12 +204,21 @@ class Categorical(Columnwise):
 
     def log_evidence_cells(self, statistics: CategoricalStatistics) -> Traceable:
         """Return log Gamma(rows probs + count) / Gamma(rows probs), less that of column sums."""
+        levels, columns = self._log_evidence_terms(statistics)
+        return namespace(levels).concat([levels, -columns], axis=-1)
+
+    def log_evidence_columns(self, statistics: CategoricalStatistics) -> Traceable:
+        """Return log p(each column given classes), parameters integrated out, (..., feature)."""
+        levels, columns = self._log_evidence_terms(statistics)
+        return (levels @ segments(self.n_levels) - columns).sum(axis=-2)
+
+    def _log_evidence_terms(self, statistics: CategoricalStatistics) -> tuple[Traceable, Traceable]:
+        """Return the log Gamma ratios of the levels, and of the sums of columns."""
         xp = namespace(self.rows, self.probs)
         # a level of probability 0 has no count; 0 has no gradient in the branch not taken either
         concentration = xp.where(self.probs > 0, self.concentration(), 1.0)
         levels = log_rising_factorial(concentration, statistics.count)
-        columns = log_rising_factorial(self.rows, statistics.per_column())
-        return xp.concat([levels, -columns], axis=-1)
+        return levels, log_rising_factorial(self.rows, statistics.per_column())
 
     # -- some of the levels ------------------------------------------------------------------------
 

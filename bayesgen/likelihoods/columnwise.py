@@ -229,19 +229,17 @@ class Columnwise(ExponentialFamily[CellSums]):
         require_evidence(self)
         return self.log_evidence_cells(statistics).sum(axis=(-2, -1))
 
+    def log_evidence_columns(self, statistics: Sums) -> Traceable:
+        """Return log p(each column given classes), parameters integrated out, (..., feature)."""
+        return self.log_evidence_cells(statistics).sum(axis=-2)
+
     # -- rows, parameters integrated out ---------------------------------------------------------
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
         n_classes, p = next(iter(self.arrays().values())).shape
 
-        def dense(x: Block) -> Joint:
-            out = np.empty((len(x), n_classes))
-            for rows in row_chunks(
-                len(x), min(CHUNK_ROWS, SCORED_CELLS // max(n_classes * p, 1) + 1)
-            ):
-                out[rows] = self.log_predictive_paired(x[rows])
-            return out
+        dense = dense_predictive(self.log_predictive_paired, n_classes, p)
 
         def cells(x: Cell, column: np.ndarray) -> Cell:
             return self.take("feature", column).log_predictive_cell(x)
@@ -250,9 +248,7 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
-        known, missing = _filled(x)
-        cells = self.log_predictive_cell(known[:, None])
-        return cells.sum(axis=-1, where=True if missing is None else ~missing[:, None])
+        return sum_of_cells(self.log_predictive_cell, x)
 
     def log_predictive_updated(self, statistics: Sums, x: Block) -> Joint:
         """Return the same after updating by statistics with the same leading axis, one per row."""
@@ -382,6 +378,31 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return center and width of the posterior of unconstrained values, from draws."""
         draws = self.posterior(statistics).draw(np.random.default_rng(0), WHITENING_DRAWS)
         return supports.whitening(self.supports, draws)
+
+
+def sum_of_cells(log_density: Callable[[Cell], Cell], x: Block) -> Joint:
+    """Return the sum over observed columns of the cells' log densities, (row, class).
+
+    log_density: cells, (row, 1, feature) -> (row, class, feature).
+    """
+    known, missing = _filled(x)
+    cells = log_density(known[:, None])
+    return cells.sum(axis=-1, where=True if missing is None else ~missing[:, None])
+
+
+def dense_predictive(
+    score: Callable[[Block], Joint], n_classes: int, n_columns: int
+) -> Callable[[Block], Joint]:
+    """Return x -> scores of dense rows, (row, class), so many at once as a cache holds."""
+    size = min(CHUNK_ROWS, SCORED_CELLS // max(n_classes * n_columns, 1) + 1)
+
+    def dense(x: Block) -> Joint:
+        out = np.empty((len(x), n_classes))
+        for rows in row_chunks(len(x), size):
+            out[rows] = score(x[rows])
+        return out
+
+    return dense
 
 
 class _UpdatedByRow:

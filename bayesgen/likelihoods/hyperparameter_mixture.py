@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +13,8 @@ from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned,
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
+
+M = TypeVar("M", bound="Averaged")
 
 NEGLIGIBLE = 1e-9
 """Share of the evidence below which a prior is left out of predictions, which it hardly changes."""
@@ -24,32 +26,15 @@ def _of_the_family(name: str) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class HyperparameterMixture(Conjugate[Statistics]):
-    """p(x given class) averaged over priors, each weighted by its evidence.
+class Averaged(Conjugate[Statistics]):
+    """A family averaged over members that share its columns, rows and parameters.
 
-    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
-    p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    with unknown hyperparameters on a grid. Every member has a closed form.
-
-    Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
-
-    Args:
-        members: the family under each prior; a tuple, since every family allows a leading axis of
-            priors in updates and evidence, but not in predictives and draws.
-        log_weight: log weights of the priors, shape (member,).
+    members: the family under each prior, all of a closed form.
     """
 
     members: tuple[Conjugate, ...]
-    log_weight: Float[np.ndarray, "*lead member"]
 
-    axes: ClassVar = {"log_weight": ("member",)}
-
-    def __repr__(self) -> str:
-        """Return the first and the last prior, not each of the grid."""
-        first, last = self.members[0], self.members[-1]
-        return f"<{len(self.members)} priors averaged by evidence, {first!r} to {last!r}>"
-
-    # columns, rows and parameters are those of the family, whatever the prior
+    # columns, rows and parameters are those of the family, whatever the member
     kind = _of_the_family("kind")
     joint = _of_the_family("joint")
     centred = _of_the_family("centred")
@@ -68,6 +53,49 @@ class HyperparameterMixture(Conjugate[Statistics]):
     fill_given = _of_the_family("fill_given")
     marginals = _of_the_family("marginals")
 
+    @property
+    def first(self) -> Conjugate:
+        """The first member."""
+        return self.members[0]
+
+    def each(self: M, change: Callable[[Likelihood], Likelihood]) -> M:
+        """Return a copy with every member changed."""
+        return self.with_arrays({"members": tuple(map(change, self.members))})
+
+    def take(self: M, axis: str, index: np.ndarray) -> M:
+        """Keep positions of an axis, of the members too."""
+        return super().take(axis, index).each(lambda member: member.take(axis, index))
+
+    def shifted(self: M, origin: np.ndarray) -> M:
+        """Return the likelihood of x + origin when this one is of x."""
+        return self.each(lambda member: member.shifted(origin))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class HyperparameterMixture(Averaged):
+    """p(x given class) averaged over priors, each weighted by its evidence.
+
+    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
+    p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
+    with unknown hyperparameters on a grid. Every member has a closed form.
+
+    Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
+
+    Args:
+        members: the family under each prior; a tuple, since every family allows a leading axis of
+            priors in updates and evidence, but not in predictives and draws.
+        log_weight: log weights of the priors, shape (member,).
+    """
+
+    log_weight: Float[np.ndarray, "*lead member"]
+
+    axes: ClassVar = {"log_weight": ("member",)}
+
+    def __repr__(self) -> str:
+        """Return the first and the last prior, not each of the grid."""
+        first, last = self.members[0], self.members[-1]
+        return f"<{len(self.members)} priors averaged by evidence, {first!r} to {last!r}>"
+
     only_exact: ClassVar = (
         "their average has a closed form, but no density to optimize",
         "Use inference='exact', or state the prior strengths.",
@@ -76,12 +104,7 @@ class HyperparameterMixture(Conjugate[Statistics]):
     @property
     def title(self) -> str:
         """The family, and what is averaged."""
-        return f"{type(self.first).__name__} with learned prior strengths"
-
-    @property
-    def first(self) -> Conjugate:
-        """The family under the first prior."""
-        return self.members[0]
+        return f"{self.first.title} with learned prior strengths"
 
     @property
     def components(self) -> tuple[Likelihood, ...]:
@@ -92,18 +115,6 @@ class HyperparameterMixture(Conjugate[Statistics]):
         """Return the member of largest weight, not updated, given rows if there are any."""
         log_weight = self.log_weight if statistics is None else self._evidences(statistics)
         return self.members[int(np.argmax(log_weight))]
-
-    def each(self, change: Callable[[Likelihood], Likelihood]) -> "HyperparameterMixture":
-        """Return a copy with every member changed."""
-        return dataclasses.replace(self, members=tuple(map(change, self.members)))
-
-    def take(self, axis: str, index: np.ndarray) -> "HyperparameterMixture":
-        """Keep positions of an axis of the members."""
-        return self.each(lambda member: member.take(axis, index))
-
-    def shifted(self, origin: np.ndarray) -> "HyperparameterMixture":
-        """Return the likelihood of x + origin when this one is of x."""
-        return self.each(lambda member: member.shifted(origin))
 
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""

@@ -156,7 +156,16 @@ class Normal(Columnwise):
         )
 
     def log_evidence_cells(self, statistics: NormalStatistics) -> Traceable:
-        """Return the sum over variances (Gamma ratios) and means, shape (..., 1, 1)."""
+        """Return the sum over variances and means, shape (..., 1, 1)."""
+        terms = self._log_evidence_terms(statistics)
+        return sum(term.sum(axis=(-2, -1), keepdims=True) for term in terms)
+
+    def log_evidence_columns(self, statistics: NormalStatistics) -> Traceable:
+        """Return log p(each column given classes), parameters integrated out, (..., feature)."""
+        return sum(term.sum(axis=-2) for term in self._log_evidence_terms(statistics))
+
+    def _log_evidence_terms(self, statistics: NormalStatistics) -> tuple[Traceable, Traceable]:
+        """Return what variances (Gamma ratios) and means contribute to the log evidence."""
         xp = namespace(self.mean_rows, self.variance_rows, self.variance)
         half, n = self.variance_rows / 2, self._pool(statistics.count)
         before, added = self.variance_rows * self.variance, self._squares(statistics)
@@ -165,8 +174,7 @@ class Normal(Columnwise):
             - half * xp.log1p(added / before)
             - n / 2 * xp.log(np.pi * (before + added))
         )
-        means = -0.5 * xp.log1p(statistics.count / self.mean_rows)
-        return sum(term.sum(axis=(-2, -1), keepdims=True) for term in (variances, means))
+        return variances, -0.5 * xp.log1p(statistics.count / self.mean_rows)
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return the log Student-t."""

@@ -9,6 +9,7 @@ from bayesgen.report.subject import Subject, Values, named, story_of
 from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "
+FOREST, PAIR = "classification trees of all columns, averaged", "levels of two columns together"
 """Details of a report that stand in the table of members."""
 INFERENCES = {
     "exact": "closed form (exact)",
@@ -69,8 +70,11 @@ def _members(stack: Stack) -> Grid:
     for name, line in table.sort_values("weight", ascending=False, kind="stable").iterrows():
         weights = (line["weight"], line["log_linear_weight"])
         bars = ["" if np.isnan(w) else Bar(max(-1.0, min(w, 1.0)), f"{w:.2f}") for w in weights]
-        loss = f"{line['leave_one_out_log_loss']:.3f}"
-        lines.append([str(name), _structure(stack.members_[str(name)]), loss, *bars])
+        loss = line["leave_one_out_log_loss"]
+        structure = FOREST if name == "forest" else PAIR
+        if name in stack.members_:
+            structure = _structure(stack.members_[str(name)])
+        lines.append([str(name), structure, "" if np.isnan(loss) else f"{loss:.3f}", *bars])
     heads = ["member", "structure", "log loss alone", "weight", "weight, log-linear"]
     return Grid(heads, lines, right=(2,))
 

@@ -162,6 +162,12 @@ fitted().decide(table(), loss={})
 naive(CONSTANT, inference="mle")
     inference='exact'
     naive(CONSTANT, inference="exact")
+naive(NUMBERS, likelihood=bg.Normal(mean=[[1.0], [2.0]]), columns="average")
+    columns='all'
+    naive(NUMBERS, likelihood=bg.Normal(mean=[[1.0], [2.0]]), columns="all")
+naive().relevance()
+    columns='average'
+    naive(columns="average").relevance()
 general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="mle")
     inference='exact'
     general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="exact")

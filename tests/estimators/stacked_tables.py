@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 
 import bayesgen as bg
 
@@ -23,6 +24,22 @@ def holed(X, share=0.3, seed=0):
     gaps = np.random.default_rng(seed).random(X.shape) < share
     gaps[0] = True
     return X.mask(gaps).astype(X.dtypes), gaps
+
+
+def interacting(n=160, seed=3):
+    """Return rows whose class rests on whether two levels agree, and on the sign of a product."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(0, 3, (n, 4)).astype(str)
+    X = pd.DataFrame(levels, columns=[*"abcd"]).assign(u=rng.normal(size=n), v=rng.normal(size=n))
+    odds = 1.6 * np.where(X.a == X.b, 1, -1) + 1.6 * np.sign(X.u * X.v)
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "yes", "no")
+
+
+@cache
+def interacting_stack():
+    """Return a stack that a forest and a pair of columns joined, and its rows."""
+    X, y = interacting()
+    return bg.StackedClassifier(random_state=0).fit(X, y), X, y
 
 
 @cache

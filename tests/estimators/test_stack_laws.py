@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from stacked_tables import holed, iris, passengers
+from stacked_tables import holed, interacting, iris, passengers
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
@@ -21,7 +21,7 @@ from bayesgen.table import as_frame, read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
-FEW = ("mixed, with gaps and weights", "a class of one row")
+FEW = ("mixed, with gaps and weights", "a class of one row", "interactions")
 MANY = (
     "numbers",
     "levels",
@@ -63,6 +63,9 @@ def rows_of(name):
     if name == "mixed, with gaps and weights":
         X, y = passengers(24)
         return Rows(holed(X, 0.1)[0], y.to_numpy(object), rng.choice([0.5, 1, 2, 3.3], len(y)))
+    if name == "interactions":
+        X, y = interacting()
+        return Rows(X, y, rng.choice([1.0, 2.0, 1.5], len(y)))
     if name == "levels":
         X, y = passengers(8)
         return Rows(X[["sex", "passengerClass"]].astype(object), y.to_numpy(object))

@@ -88,6 +88,52 @@ def test_a_scale_of_zero_keeps_the_center():
     assert not pool.roots[0][[0, 2]].any()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_more_parts_than_rows_have_the_answers_of_all_directions(classes, monkeypatch):
+    """Modes, left-out rows and the covariance of draws are those of weights taken one by one."""
+    table = some_parts(12, 40, classes, seed=5)
+    priors = pooling.stack_priors(3, 40)
+    wide, left_out = pooling.learned_pool(*table, **priors)
+    with monkeypatch.context() as patch:
+        patch.setattr(pooling.RowSpace, "of", lambda *_: None)
+        primal, each = pooling.learned_pool(*table, **priors)
+    assert wide.roots.shape[2] == 3 + 12 * (classes - 1)
+    assert primal.row_space is None
+    np.testing.assert_allclose(wide.share, primal.share, atol=1e-9)
+    np.testing.assert_allclose(wide.weights, primal.weights, atol=1e-9)
+    np.testing.assert_allclose(left_out, each, atol=1e-9)
+    basis = wide.row_space.basis
+    across = np.eye(40) - basis @ basis.T
+    prior = wide.row_space.scales[:, :, None] * across * wide.row_space.scales[:, None]
+    along = basis @ wide.roots @ np.swapaxes(wide.roots, 1, 2) @ basis.T
+    expected = primal.roots @ np.swapaxes(primal.roots, 1, 2)
+    np.testing.assert_allclose(along + prior, expected, atol=1e-9)
+
+
+def test_draws_of_more_parts_than_rows_have_that_covariance():
+    """By moments of many draws under one prior; weights of scale 0 stay at their center."""
+    table = some_parts(5, 20, 2, seed=6)
+    centers, scales = np.full((1, 20), 0.4), np.repeat([0.0, 0.6], [2, 18])[None]
+    pool, _ = pooling.learned_pool(*table, centers=centers, scales=scales)
+    draws = pool.draw(np.random.default_rng(0), 40_000)
+    np.testing.assert_array_equal(draws[:, :2], 0.4)
+    basis, roots = pool.row_space.basis[2:], pool.roots[0]
+    expected = 0.36 * (np.eye(18) - basis @ basis.T) + basis @ roots @ roots.T @ basis.T
+    np.testing.assert_allclose(np.cov(draws[:, 2:], rowvar=False), expected, atol=0.01)
+    np.testing.assert_allclose(draws.mean(axis=0), pool.weights[0], atol=0.02)
+
+
+def test_a_pool_of_more_columns_than_rows_is_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 30)), np.arange(12) % 3
+    clf = bg.NaiveBayes(temper="columns").fit(X, y)
+    clf.save(tmp_path / "wide.bgm")
+    again = bg.load(tmp_path / "wide.bgm")
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    for now, then in zip(again.predict_interval(X[:3]), clf.predict_interval(X[:3]), strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
 def test_classes_ruled_out_and_rows_ruled_out():
     """A part that rules out a class cannot veto it; one that rules out all says nothing."""
     parts = np.array([[[0.0, -np.inf, -3.0], [-np.inf] * 3]])

@@ -11,7 +11,7 @@ from bayesgen.table import Table
 
 LONG = 60.0
 """Seconds of a fit from which it is announced."""
-FEW = ("naive", "linear")
+FEW = ("naive", "linear", "naive_shared")
 """The members that are proposed instead."""
 PER_MEMBER, PER_COLUMN, PER_CELL = 0.1, 4e-3, 4e-7
 """Seconds of a member, of each of its columns, and of each of its cells."""

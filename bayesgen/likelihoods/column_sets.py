@@ -1,0 +1,247 @@
+"""Averages over sets of columns: which of them depend on the class is unknown."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import log_expit, logit
+
+from bayesgen.errors import InvalidArgument
+from bayesgen.errors.operations import unsupported
+from bayesgen.likelihoods.base import Likelihood, Statistics
+from bayesgen.likelihoods.columnwise import Cell, Columnwise, dense_predictive, sum_of_cells
+from bayesgen.likelihoods.hyperparameter_mixture import Averaged, HyperparameterMixture
+from bayesgen.likelihoods.selection import Selection
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params
+
+SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
+"""Prior probabilities that a column depends on the class, averaged over by evidence."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ColumnSets(Averaged):
+    r"""p(x given class) of independent columns, averaged over which of them depend on the class.
+
+    A column depends on the class, with parameters of each class, with probability `share`, and else
+    has one parameter for all classes under the same prior. With B_j the ratio of the evidence of
+    column j under the two, all 2^p sets of columns have the average
+
+        p(x given y = k) = prod_j (r_j p(x_j given k) + (1 - r_j) p(x_j)),
+        r_j = share B_j / (share B_j + 1 - share),
+
+    and the evidence is that of no column times prod_j (1 - share + share B_j).
+
+    Exact. Source: Dash and Cooper (2002), Proceedings of the 19th International Conference on
+    Machine Learning, 91-98.
+
+    Args:
+        members: the family with parameters of each class, and with common ones (of one class, once
+            completed).
+        share: prior probability that a column depends on the class.
+        log_bayes_factor: log B_j of the rows of the update, (feature,).
+    """
+
+    members: tuple[Columnwise, Columnwise]
+    share: float
+    log_bayes_factor: Float[np.ndarray, "*lead feature"] | float = 0.0
+
+    axes: ClassVar = {"log_bayes_factor": ("feature",)}
+
+    def __repr__(self) -> str:
+        """Return the family and the prior probability, not the columns."""
+        return f"<{self.first!r} averaged over sets of columns, share {self.share:g}>"
+
+    @property
+    def title(self) -> str:
+        """The family, and what is averaged."""
+        return f"{self.first.title} averaged over sets of columns"
+
+    @property
+    def _logs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Log probability that a column depends on the class, and that it does not."""
+        odds = logit(self.share) + np.asarray(self.log_bayes_factor)
+        return log_expit(odds), log_expit(-odds)
+
+    @property
+    def _n_classes(self) -> int:
+        return len(next(iter(self.first.arrays().values())))
+
+    @property
+    def relevance(self) -> Float[np.ndarray, " feature"]:
+        """The probability that each column depends on the class."""
+        return np.exp(self._logs[0])
+
+    def complete(self, statistics: Statistics) -> "ColumnSets":
+        """Fill in the guesses; those of the common parameters are the guesses of every class.
+
+        Raises:
+            InvalidArgument: the stated guesses differ between classes.
+        """
+        apart, prior = self.first.complete(statistics), {}
+        for name, array in apart.arrays().items():
+            prior[name] = array[..., :1, :]
+            if ((array != prior[name]) & (array == array)).any():
+                raise InvalidArgument(
+                    "{family}.{name} differs between the classes, and an average over sets of "
+                    "columns compares classes with the same prior.",
+                    "State one guess for all classes, or use columns='all'.",
+                    family=type(self.first).__name__,
+                    name=name,
+                )
+        size = len(apart.n_levels) or statistics.shape[-1]
+        members = apart, apart.with_arrays(prior)
+        return self.with_arrays({"members": members, "log_bayes_factor": np.zeros(size)})
+
+    def posterior(self, statistics: Statistics) -> "ColumnSets":
+        """Return both members updated, and the odds of each column times B_j."""
+        pooled = _of_one_class(statistics)
+        apart, common = self.members
+        added = self._log_evidence_columns(statistics, pooled)
+        return self.with_arrays(
+            {
+                "members": (apart.posterior(statistics), common.posterior(pooled)),
+                "log_bayes_factor": self.log_bayes_factor + added[0] - added[1],
+            }
+        )
+
+    def _log_evidence_columns(
+        self, statistics: Statistics, pooled: Statistics
+    ) -> tuple[np.ndarray, np.ndarray]:
+        apart, common = self.members
+        return apart.log_evidence_columns(statistics), common.log_evidence_columns(pooled)
+
+    def log_evidence(self, statistics: Statistics) -> Evidence:
+        """Return log p(columns given classes), averaged over sets of columns."""
+        apart, common = self._log_evidence_columns(statistics, _of_one_class(statistics))
+        depends, not_so = self._logs
+        return np.logaddexp(depends + apart, not_so + common).sum(axis=-1)
+
+    # -- rows, parameters integrated out ---------------------------------------------------------
+
+    def log_predictive_cell(self, x: Cell) -> Cell:
+        """Return log p(x given y = k), parameters integrated out; x broadcasts to (.., feature)."""
+        apart, common = (member.log_predictive_cell(x) for member in self.members)
+        depends, not_so = (logs[..., None, :] for logs in self._logs)
+        return np.logaddexp(depends + apart, not_so + common)
+
+    def predictive(self) -> Callable[[Block], Joint]:
+        """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
+        return dense_predictive(
+            self.log_predictive_paired, self._n_classes, len(self.log_bayes_factor)
+        )
+
+    def log_predictive_paired(self, x: Block) -> Joint:
+        """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
+        return sum_of_cells(self.log_predictive_cell, x)
+
+    def log_predictive_updated(self, statistics: Statistics, x: Block) -> Joint:
+        """Return the same after updating by statistics with the same leading axis, one per row."""
+        return self.posterior(statistics).log_predictive_paired(x)
+
+    # -- parameters ------------------------------------------------------------------------------
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n draws of the parameters, of each class or common ones, column by column."""
+        chosen = rng.random((n, len(self.log_bayes_factor))) < self.relevance
+        apart, common = (member.draw(rng, n) for member in self.members)
+        return self._chosen(chosen[:, None], apart, common)
+
+    def mode(self) -> Params:
+        """Return the mode of the more probable of the two, column by column."""
+        apart, common = (member.mode() for member in self.members)
+        return self._chosen(self.relevance[None] > 0.5, apart, common)
+
+    def _chosen(self, which: np.ndarray, apart: Params, common: Params) -> Params:
+        """Return parameters of each class where a column depends on it, else the common ones."""
+        by_axis = {"feature": which}
+        if self.n_levels:
+            by_axis["level"] = np.repeat(which, self.n_levels, axis=-1)
+        axes = self.param_axes
+        return {
+            name: np.where(by_axis[axes[name][-1]], value, common[name])
+            for name, value in apart.items()
+        }
+
+    def log_density_draws_given_row(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class).
+
+        The row also updates the odds of its columns, by p(x_j given its class) / p(x_j).
+        """
+        size = len(self.log_bayes_factor)
+        level = rng.random((size, n, 1))
+        columns = [self._column(j) for j in range(size)]
+        draws = [
+            [member.log_density_draws_given_row(rng, n) for member in part.members]
+            for _, part in columns
+        ]
+
+        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
+            out = np.zeros((*own.shape, self._n_classes))
+            for j, (selection, part) in enumerate(columns):
+                cell = selection.read(x)
+                apart, common = (member.predictive()(cell) for member in part.members)
+                ratio = (apart - common)[np.arange(len(x)), own]
+                odds = logit(self.share) + self.log_bayes_factor[j] + ratio
+                densities = [d(cell, k) for d, k in zip(draws[j], (own, 0 * own), strict=True)]
+                out += np.where((np.log(level[j]) < log_expit(odds))[..., None], *densities)
+            return out
+
+        return log_density
+
+    def _column(self, j: int) -> tuple[Selection, "ColumnSets"]:
+        """Return one column, and what reads it from rows."""
+        index = np.array([j])
+        if self.n_levels:
+            index = np.flatnonzero(np.repeat(np.arange(len(self.n_levels)), self.n_levels) == j)
+        selection = Selection(index, self.n_levels)
+        return selection, selection.take(self)
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn from p(x given y = own, data), exactly."""
+        apart, common = self.members
+        chosen = rng.random(x.shape) < self.relevance
+        return np.where(chosen, apart.fill(x, own, rng), common.fill(x, 0 * own, rng))
+
+
+def _of_one_class(statistics: Statistics) -> Statistics:
+    """Return the statistics of all rows as of one class."""
+    n_classes = statistics.shape[-2]
+    each = [statistics.take("class", np.array([k])) for k in range(n_classes)]
+    return functools.reduce(lambda a, b: a + b, each)
+
+
+def over_column_sets(likelihood: Likelihood) -> Likelihood:
+    """Return the average of a likelihood over sets of columns, and over `SHARES`.
+
+    Raises:
+        UnsupportedOperation: columns are not independent given parameters, or have no evidence in
+            closed form.
+    """
+    members = []
+    for family in likelihood.components:
+        proper = getattr(family, "prior", "conjugate") == "conjugate"
+        independent = isinstance(family, Columnwise) and not family.columns_inform_each_other
+        if not (independent and proper):
+            raise unsupported(
+                f"columns='average' with {family.title}",
+                "the average needs independent columns whose evidence has a closed form",
+                "Use bg.Normal(), bg.Categorical(), bg.Poisson() or bg.Bernoulli().",
+            )
+        members += [ColumnSets((family, family), share) for share in SHARES]
+    return HyperparameterMixture(tuple(members), np.full(len(members), -np.log(len(members))))
+
+
+def relevance(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probability that each column depends on the class, and its log Bayes factor.
+
+    likelihood: an average over sets of columns, updated; both are means over its priors.
+    """
+    members = [member for member in likelihood.members if isinstance(member, ColumnSets)]
+    weight = np.exp(likelihood.log_weight)
+    probability = weight @ np.stack([member.relevance for member in members])
+    return probability, weight @ np.stack([member.log_bayes_factor for member in members])

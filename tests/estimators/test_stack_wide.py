@@ -1,0 +1,70 @@
+"""Stacks of many columns: which members there are, and that left-out scores are honest."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesgen as bg
+from bayesgen.estimators.stack import structures
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*with their cube")
+
+
+def simulated(difference, number, seed=0, n=60, new=1000, columns=200):
+    """Return rows whose classes differ in some columns, and new rows, with their labels."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n + new) % 2
+    x = rng.standard_normal((n + new, columns))
+    x[:, :number] += difference * (y[:, None] - 0.5)
+    return x[:n], y[:n], x[n:], y[n:]
+
+
+def log_loss(clf, x, y):
+    return -clf.predict_log_proba(x)[np.arange(len(y)), y].mean()
+
+
+@pytest.mark.parametrize(("difference", "number", "most"), [(1.2, 6, 0.45), (0.25, 200, 0.45)])
+def test_few_columns_that_matter_and_many_that_matter_a_little(difference, number, most):
+    """New rows are predicted as well as the rows left out, with the member made for the table."""
+    x, y, new, labels = simulated(difference, number)
+    stack = bg.StackedClassifier(random_state=0).fit(x, y)
+    assert list(stack.members_) == ["average", "naive_shared"]
+    assert stack.weights_["average" if number == 6 else "naive_shared"] > 0.7
+    loss = log_loss(stack, new, labels)
+    assert loss < most
+    assert loss < stack.report_.details["leave-one-out log loss"] + 0.1
+
+
+def test_a_pool_of_a_column_each_would_know_the_left_out_rows(monkeypatch):
+    """The fault that columns in blocks of their own would be: scores of rows left out too good."""
+    monkeypatch.setattr(structures, "_of_many", lambda *_: {})
+    x, y, new, labels = simulated(0.15, 400, columns=400)
+    stack = bg.StackedClassifier(random_state=0).fit(x, y)
+    assert log_loss(stack, new, labels) > stack.report_.details["leave-one-out log loss"] + 0.1
+
+
+def test_more_rows_than_columns_keep_the_other_members(monkeypatch):
+    monkeypatch.setattr(structures, "WIDEST", 3)
+    x, y, _, _ = simulated(0.5, 5, columns=5)
+    stack = bg.StackedClassifier(members=["naive", "average", "naive_shared"]).fit(x, y)
+    assert stack.weights_.keys() == {"naive", "average", "naive_shared"}
+
+
+def test_wide_tables_with_levels_and_gaps(tmp_path):
+    """Every verb works; intervals hold the prediction."""
+    rng = np.random.default_rng(0)
+    y = np.arange(50) % 3
+    X = pd.DataFrame(rng.standard_normal((50, 90))).rename(columns=lambda j: f"x{j}")
+    X["x0"] += 2 * y
+    for j in range(20):
+        X[f"level{j}"] = rng.choice(list("abc"), 50)
+    X = X.mask(rng.random(X.shape) < 0.1)
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    proba, interval = stack.predict_proba(X[:5]), stack.predict_interval(X[:5])
+    assert (interval[..., 0] <= proba + 0.02).all()
+    assert (proba <= interval[..., 1] + 0.02).all()
+    assert stack.members_["average"].relevance().index[0] == "x0"
+    assert stack.impute(X[:5], random_state=0).notna().all().all()
+    assert np.isfinite(stack.score_samples(X[:5])).all()
+    stack.save(tmp_path / "wide.bgm")
+    np.testing.assert_array_equal(bg.load(tmp_path / "wide.bgm").predict_proba(X[:5]), proba)
