@@ -15,7 +15,16 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import Components, Method, Pool, Posterior, Readout, Report, RowSpace
+from bayesgen.inference import (
+    Components,
+    Method,
+    Misfit,
+    Pool,
+    Posterior,
+    Readout,
+    Report,
+    RowSpace,
+)
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.interactions import Cell, Interactions, Term
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
@@ -39,7 +48,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
-        *(Report, Words, Pool, RowSpace, Cell, Interactions),
+        *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }

@@ -12,6 +12,7 @@ from bayesgen.inference.exact import Expected as Expected
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
+from bayesgen.inference.misfit import Misfit as Misfit
 from bayesgen.inference.missing import any_missing as any_missing
 from bayesgen.inference.mixture import Mixture as Mixture
 from bayesgen.inference.nuts import NUTS as NUTS

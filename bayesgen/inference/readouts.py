@@ -15,6 +15,7 @@ from jaxtyping import Float
 from bayesgen.inference.chain_diagnostics import MonteCarloError
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
 from bayesgen.inference.components import Components, LogJointDraws
+from bayesgen.inference.misfit import Misfit
 from bayesgen.inference.pooling import Pool, weighted_contrasts
 from bayesgen.inference.powers import Powers, power_log_proba
 from bayesgen.inference.scores import Scores, log_class_probabilities, normalized
@@ -180,13 +181,14 @@ class Pooled(Calibrated):
     P(y = k given x) = share P_pool(k) + (1 - share) P_other(k).
 
     pool: weights of the parts. share: weight of the pool. seed: of the draws of weights. other: the
-    readout beside it.
+    readout beside it. misfit: how much the truth may differ from draws of both.
     """
 
     pool: Pool
     share: float = 1.0
     seed: int = 0
     other: Readout = BAYES
+    misfit: Misfit | None = None
 
     @property
     def power(self) -> float:
@@ -213,7 +215,7 @@ class Pooled(Calibrated):
         """Yield draws of the mean of pool and other readout, both from one draw of the parts.
 
         A draw of the pool is one of the weights (Laplace's normal) and one of every part. Its share
-        is part of the prediction, so each draw of P is such a mean.
+        is part of the prediction, so each draw of P is such a mean, to which the misfit is added.
         """
         log_classes = components.log_classes()[:, None]
 
@@ -232,7 +234,8 @@ class Pooled(Calibrated):
                 # pairs are draws of even weight
                 even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
                 weight = found.weight if found.pairs is None else even
-                yield ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
+                draws = ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
+                yield self._spread(draws)
                 continue
             each = np.moveaxis(found.probs, 0, -1)
             out = np.empty(each.shape)
@@ -240,7 +243,12 @@ class Pooled(Calibrated):
                 some = pooled[rows] if found.pairs is None else pooled[rows].take(found.pairs, -1)
                 np.multiply(some, self.share, out=out[rows])
                 out[rows] += (1 - self.share) * each[rows]
-            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
+            draws = dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
+            yield self._spread(draws)
+
+    def _spread(self, draws: ClassDraws) -> ClassDraws:
+        """Return draws with the misfit, of which there is none in a stack of stated members."""
+        return draws if self.misfit is None else self.misfit.spread(draws, self.seed)
 
     def part_powers(
         self, components: Components, rng: np.random.Generator, n: int

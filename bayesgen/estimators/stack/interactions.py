@@ -7,11 +7,12 @@ import numpy as np
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import BAYES
+from bayesgen.inference import BAYES, Misfit
+from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Forest, Pair, Term, informative_pairs
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Numbers, Weights
 
 READ = "naive"
 """The automatic member whose rows interactions read: it has every column in a block of its own."""
@@ -78,6 +79,14 @@ class JudgedCells:
         n_classes = self.scores.joint.shape[1]
         return Forest.grown([*self.cells.values()], self.encoded, self.y, self.weight, n_classes)
 
+    def misfit(self, log_proba: Joint) -> Misfit:
+        """Return by how much a model may be wrong; log_proba: of each row without it."""
+        columns = [
+            cell.of(self.encoded) if cell.levels else thirds(cell.of(self.encoded), self.weight)
+            for cell in self.cells.values()
+        ]
+        return learned_misfit(columns, log_proba, self.y, self.weight)
+
     def judge_forest(self, forest: Forest) -> MemberScores:
         """Return what a forest predicts of each row without it."""
         return relative_scores(self.left_out(forest), self.scores)
@@ -89,6 +98,15 @@ class JudgedCells:
         """
         levels = {name: cell for name, cell in self.cells.items() if cell.levels}
         return tuple(informative_pairs(levels, self.encoded, self.y, self.weight, log_proba))
+
+
+def thirds(x: Numbers, weight: Weights) -> Labels:
+    """Return in which third of a column each number lies, -1 of a missing one."""
+    order = np.argsort(x, kind="stable")[: np.isfinite(x).sum()]
+    below = weight[order].cumsum() / max(weight[order].sum(), np.finfo(float).tiny)
+    # sums of weights in another order reach a third up to rounding
+    cuts = x[order][np.searchsorted(below, np.array([1, 2]) / 3 - 1e-9)] if len(order) else []
+    return np.where(np.isfinite(x), np.searchsorted(cuts, x), -1)
 
 
 def relative_scores(log_density: Joint, scores: Scores) -> MemberScores:

@@ -80,6 +80,8 @@ class Judges:
     def with_interactions(self, simple: "Weighed", cells: JudgedCells) -> "Weighed":
         """Return the stack with interactions, each kind where the left-out log score gains by it.
 
+        Its draws differ by the misfit of the stack without, as far as the rows leave it unknown.
+
         simple: the stack without.
         """
         members, forest, best = simple.members, cells.forest(), simple
@@ -92,7 +94,8 @@ class Judges:
             joined = dataclasses.replace(members, interactions=interactions)
             of_pairs = [cells.left_out(pair) for pair in pairs]
             best = self.better(best, self.weighed(joined, best.judgements, of_pairs))
-        return best
+        misfit = cells.misfit(simple.left_out)
+        return dataclasses.replace(best, readout=dataclasses.replace(best.readout, misfit=misfit))
 
     def better(self, simple: "Weighed", richer: "Weighed") -> "Weighed":
         """Return the richer stack where it gains more than the standard error, else the simple.

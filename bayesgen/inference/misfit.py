@@ -1,0 +1,165 @@
+r"""Misfit: by how much the log-odds of a model differ from the truth, from rows left out.
+
+The difference f is a function of the columns, centered, main effects and products of two:
+
+    f ~ GP(0, s K),  K(x, x') = sum_j k_j + sum_{i < j} k_i k_j,  k_j(x, x') = [x_j = x'_j] / p - 1,
+
+with p the fraction of the level x_j; numbers are cut at their terciles. Residuals r of left-out
+rows, labels minus probabilities, then have E r_i r_j = c(v) v_i v_j s K_ij to first order, so that
+the variance v of f is estimated without bias by sums over pairs of rows (a score test of a random
+effect), whatever products f is made of. c(v) = 1 / (1 + pi v / 8) is what the logistic function
+loses when its argument has variance v. The posterior of v, a normal times a half-normal prior of
+the standard deviation, is on a grid.
+
+n rows leave v / (1 + v h / D) of it unknown: D functions, of which each has variance v / D and the
+information h of the rows.
+
+Source: Lin (1997), Variance component testing in generalised linear models with random effects,
+Biometrika 84, 309-326; Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS
+of zero mean functions, Journal of Multivariate Analysis 115, 57-67; MacKay (1992), Neural
+Computation 4, 720-736 (averages of the logistic function).
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
+from bayesgen.likelihoods.base import Arrays, row_chunks
+from bayesgen.typing import Joint, Labels, Weights
+
+SDS = np.linspace(0, 3, 61)
+"""Standard deviations of log-odds that are averaged over."""
+SCALE = 1.0
+"""Standard deviation of their half-normal prior."""
+PAIRED_FLOATS = 1_000_000
+"""Pairs of rows that are held at once: 8 MB."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Misfit(Arrays):
+    """Standard deviations of log-odds around those of a model, and their posterior weights."""
+
+    sd: Float[np.ndarray, " sd"]
+    weight: Float[np.ndarray, " sd"]
+    axes: ClassVar = {"sd": ("sd",), "weight": ("sd",)}
+
+    def spread(self, draws: ClassDraws, seed: int) -> ClassDraws:
+        """Return draws whose log-odds vary by as much more, around about the same mean probability.
+
+        The logits of a draw differ by the same normal numbers in every row.
+        """
+        each = np.moveaxis(draws.probs, 0, -1)
+        n_classes, n_draws = each.shape[1:]
+        # evenly spread over the draws of any member, which are in the order of their probabilities
+        *levels, level = qmc.Halton(n_classes + 1, seed=seed).random(n_draws).T
+        sd = self.sd[np.searchsorted(self.weight.cumsum()[:-1], level)]
+        noise = ndtri(np.stack(levels)) * sd / np.sqrt(2)
+        out = np.empty(each.shape)
+        for rows in cached_rows(each):
+            logs = out[rows]
+            with np.errstate(divide="ignore"):
+                np.log(each[rows], out=logs)
+            # a mean over noise is nearer to even probabilities
+            logs *= 1 / np.sqrt(_flattening(sd**2))
+            logs += noise
+            softmax(logs)
+        return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0))
+
+
+def _flattening(variance: Float[np.ndarray, " sd"]) -> Float[np.ndarray, " sd"]:
+    """Return how far a logistic curve is flattened by noise of its argument, squared."""
+    return 1 / (1 + np.pi / 8 * variance)
+
+
+def learned_misfit(
+    columns: Sequence[Int[np.ndarray, " row"]], log_proba: Joint, y: Labels, weight: Weights
+) -> Misfit:
+    """Return the misfit of a model.
+
+    Args:
+        columns: codes of the levels of each column, -1 of a missing cell.
+        log_proba: log class probabilities of each row without it.
+        y: class codes.
+        weight: of the rows.
+    """
+    proba, n_classes = np.exp(log_proba), log_proba.shape[1]
+    # a row whose class is impossible without it is no residual of the others
+    weight = np.where(proba[np.arange(len(y)), y] > 0, weight, 0.0)
+    residual = (y[:, None] == np.arange(n_classes)) - proba
+    covariance = proba[:, :, None] * (np.eye(n_classes) - proba[:, None])
+    kernel = _Kernel.of(columns, weight)
+    product, scale, square = kernel.sums(residual, covariance.reshape(len(y), -1), weight)
+    information = weight @ np.trace(covariance, axis1=1, axis2=2) / (n_classes - 1)
+    # two independent logits make log-odds of twice the variance
+    variance = SDS**2 / 2
+    expected = scale * variance * _flattening(SDS**2)
+    score = -((product - expected) ** 2) / (4 * square) if square > 0 else np.zeros(len(SDS))
+    score -= 0.5 * (SDS / SCALE) ** 2
+    share = np.exp(score - score.max())
+    unknown = 1 + variance * information * _flattening(SDS**2) / max(kernel.size, 1.0)
+    return Misfit(SDS / np.sqrt(unknown), share / share.sum())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Kernel:
+    """The kernel K of rows: sums over columns of k_j and k_j^2 are products of these matrices.
+
+    level: which level of which column a row has. observed: which columns. fraction: of each level.
+    size: number of functions, of which K is the covariance.
+    """
+
+    level: Float[np.ndarray, "row level"]
+    observed: Float[np.ndarray, "row column"]
+    fraction: Float[np.ndarray, " level"]
+    size: float
+
+    @classmethod
+    def of(cls, columns: Sequence[Int[np.ndarray, " row"]], weight: Weights) -> "_Kernel":
+        """Return the kernel of rows of these columns."""
+        levels, fractions, sizes = [np.empty((len(weight), 0))], [np.empty(0)], []
+        for codes in columns:
+            level = (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(float)
+            count = weight @ level
+            seen = count > 0
+            levels.append(level[:, seen])
+            fractions.append(count[seen] / count.sum())
+            sizes.append(max(seen.sum() - 1.0, 0.0))
+        size = np.array(sizes)
+        products = (size.sum() ** 2 - (size**2).sum()) / 2
+        observed = np.stack([codes >= 0 for codes in columns], axis=1).astype(float)
+        functions = float(size.sum() + products)
+        return cls(np.concatenate(levels, axis=1), observed, np.concatenate(fractions), functions)
+
+    def sums(
+        self,
+        residual: Float[np.ndarray, "row class"],
+        covariance: Float[np.ndarray, "row entry"],
+        weight: Weights,
+    ) -> tuple[float, float, float]:
+        """Return sums over pairs of rows: of K r r', of the covariances' C C', and of K^2 C C'.
+
+        A row of weight w is w rows, which are pairs too.
+        """
+        sums = np.zeros(3)
+        odds, once = self.level / self.fraction, np.arange(len(weight))
+        for part in row_chunks(len(weight), max(1, PAIRED_FLOATS // max(len(weight), 1))):
+            both = self.observed[part] @ self.observed.T
+            first = odds[part] @ self.level.T - both
+            squares = (odds[part] * (1 / self.fraction - 2)) @ self.level.T + both
+            kernel = first + (first**2 - squares) / 2
+            pairs = weight[part, None] * weight
+            pairs[once[: len(pairs)], once[part]] -= weight[part]
+            products = pairs * (covariance[part] @ covariance.T)
+            sums += (
+                (pairs * kernel * (residual[part] @ residual.T)).sum(),
+                products.sum(),
+                (products * kernel**2).sum(),
+            )
+        product, scale, square = sums.tolist()
+        return product, scale, square

@@ -1,0 +1,171 @@
+"""The misfit of a stack: sums over pairs of rows, what they find, and draws that differ by it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import bayesgen as bg
+from bayesgen.estimators.stack.interactions import thirds
+from bayesgen.inference import class_draws, misfit
+from bayesgen.inference.class_draws import ClassDraws, no_logits
+
+COLUMNS = 5
+
+
+def levels(n, rng, missing=0.0):
+    columns = rng.integers(0, 3, (COLUMNS, n))
+    return [np.where(rng.random(n) < missing, -1, x) for x in columns]
+
+
+def judged(n, sd, seed):
+    """Return rows of a model without columns, whose log-odds differ by a table of two columns."""
+    rng = np.random.default_rng(seed)
+    columns = levels(n, rng)
+    table = rng.standard_normal((3, 3))
+    f = (sd * (table - table.mean()) / table.std())[columns[1], columns[3]]
+    y = (rng.random(n) < expit(f)).astype(int)
+    return columns, np.full((n, 2), np.log(0.5)), y, np.ones(n)
+
+
+def kernel(columns, fractions, i, j):
+    """Return K of two rows from its definition."""
+    both = [
+        (x[i] == x[j]) / p[x[i]] - 1
+        for x, p in zip(columns, fractions, strict=True)
+        if min(x[i], x[j]) >= 0
+    ]
+    return sum(both) + sum(a * b for a, b in itertools.combinations(both, 2))
+
+
+@pytest.mark.parametrize("floats", [10, 10_000])
+def test_sums_over_pairs_are_those_of_the_definition(floats, monkeypatch, rng):
+    monkeypatch.setattr(misfit, "PAIRED_FLOATS", floats)
+    n, columns = 12, levels(12, rng, missing=0.2)
+    weight, residual, covariance = rng.uniform(0.5, 3, n), *rng.standard_normal((2, n, 3))
+    count = [np.bincount(x[x >= 0], weight[x >= 0], minlength=3) for x in columns]
+    fractions = [c / c.sum() for c in count]
+    expected = np.zeros(3)
+    for i, j in itertools.product(range(n), range(n)):
+        pairs = weight[i] * weight[j] - (i == j) * weight[i]
+        k, c = kernel(columns, fractions, i, j), covariance[i] @ covariance[j]
+        expected += pairs * np.array([k * (residual[i] @ residual[j]), c, k**2 * c])
+    found = misfit._Kernel.of(columns, weight)
+    np.testing.assert_allclose(found.sums(residual, covariance, weight), expected, rtol=1e-9)
+    assert found.size == COLUMNS * 2 + COLUMNS * (COLUMNS - 1) / 2 * 4
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    columns, log_proba, y, weight = judged(40, 1.0, 0)
+    twice = np.concatenate([np.arange(40), np.arange(10)])
+    weight[:10] = 2
+    one = misfit.learned_misfit(columns, log_proba, y, weight)
+    copies = [x[twice] for x in columns]
+    two = misfit.learned_misfit(copies, log_proba[twice], y[twice], np.ones(50))
+    np.testing.assert_allclose(one.weight, two.weight, atol=1e-12)
+    np.testing.assert_allclose(one.sd, two.sd, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.7, 1.5])
+def test_the_posterior_is_around_the_misfit(sd):
+    """The means over tables lie near the truth: of so many rows the prior hardly matters."""
+    means = [
+        float(found.weight @ misfit.SDS)
+        for found in (misfit.learned_misfit(*judged(800, sd, seed)) for seed in range(8))
+    ]
+    assert abs(np.mean(means) - sd) < 0.2
+
+
+def test_more_rows_leave_less_unknown():
+    """Of a standard deviation of 1.5, what so many rows do not resolve of 50 functions."""
+    at = int(np.searchsorted(misfit.SDS, 1.5 - 1e-9))
+    for n in (100, 2000):
+        found = misfit.learned_misfit(*judged(n, 1.5, 1))
+        information = n * 0.25 / (1 + np.pi / 8 * 1.5**2)
+        expected = 1.5 / np.sqrt(1 + 1.5**2 * information / 50)
+        assert found.sd[at] == pytest.approx(expected)
+
+
+def test_rows_of_an_impossible_class_tell_nothing():
+    columns, log_proba, y, weight = judged(100, 1.0, 2)
+    # label 1, of probability 0
+    log_proba[y.argmax()] = 0.0, -np.inf
+    found = misfit.learned_misfit(columns, log_proba, y, weight)
+    weight[y.argmax()] = 0.0
+    without = misfit.learned_misfit(columns, log_proba, y, weight)
+    np.testing.assert_array_equal(found.weight, without.weight)
+
+
+def draws(probs):
+    """Return draws of one probability vector a row."""
+    n, rows = 400, len(probs)
+    each = np.moveaxis(np.repeat(np.array(probs)[..., None], n, axis=-1), -1, 0)
+    even = np.full((n, rows), 1 / n)
+    return ClassDraws(np.arange(rows), each, even, no_logits(rows, each.shape[2]))
+
+
+@pytest.mark.parametrize("floats", [10, class_draws.CACHED_FLOATS])
+def test_draws_differ_by_the_misfit_around_the_same_mean(floats, monkeypatch):
+    monkeypatch.setattr(class_draws, "CACHED_FLOATS", floats)
+    probs = [[0.5, 0.3, 0.2], [0.85, 0.1, 0.05], [0.6, 0.4, 0.0]]
+    found = misfit.Misfit(np.array([0.6]), np.ones(1)).spread(draws(probs), 0).probs
+    np.testing.assert_allclose(found.mean(axis=0), probs, atol=0.01)
+    np.testing.assert_allclose(found.sum(axis=2), 1)
+    assert (found[:, 2, 2] == 0).all()
+    log_odds = np.log(found[:, 0, 0] / found[:, 0, 1])
+    assert abs(log_odds.std() - 0.6) < 0.03
+    same = misfit.Misfit(np.zeros(1), np.ones(1)).spread(draws(probs), 0).probs
+    np.testing.assert_allclose(same, draws(probs).probs, atol=1e-12)
+
+
+# -- the stack -------------------------------------------------------------------------------------
+
+
+def interacting(seed, n=300):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, (n + 200, COLUMNS))
+    tables = rng.normal(0, 1.5, (2, 3, 3))
+    truth = expit(tables[0][x[:, 0], x[:, 1]] + tables[1][x[:, 2], x[:, 3]])
+    y = (rng.random(n) < truth[:n]).astype(int)
+    words = np.array(["a", "b", "c"], dtype=object)[x]
+    return words[:n], y, words[n:], truth[n:]
+
+
+def test_intervals_hold_the_truth_where_no_member_is_right():
+    """The misfit of the stack with interactions, which have seen the rows, would give .70."""
+    inside, distance = [], []
+    for seed in range(6):
+        X, y, fresh, truth = interacting(seed)
+        stack = bg.StackedClassifier(random_state=0, progress=False).fit(X, y)
+        low, high = np.moveaxis(stack.predict_interval(fresh)[:, 1], -1, 0)
+        doubt = (truth > 0.1) & (truth < 0.9)
+        inside.append(((low <= truth) & (truth <= high))[doubt].mean())
+        found = stack.predict_draws(fresh)
+        mean = (found * found.weight).sum("draw").to_numpy()
+        distance.append(np.abs(mean - stack.predict_proba(fresh)).mean())
+    assert np.mean(inside) > 0.82
+    assert np.mean(distance) < 0.012
+
+
+@pytest.mark.parametrize("options", [{"pool": None}, {"members": [bg.NaiveBayes(), bg.LDA()]}])
+def test_a_stack_as_stated_has_no_misfit(options):
+    X, y = bg.datasets.load_iris()
+    stack = bg.StackedClassifier(random_state=0, progress=False, **options).fit(X, y)
+    assert getattr(stack.posterior_.readout, "misfit", None) is None
+
+
+def test_a_file_holds_the_misfit(tmp_path):
+    X, y, fresh, _ = interacting(0)
+    stack = bg.StackedClassifier(random_state=0, progress=False).fit(X, y)
+    stack.save(tmp_path / "stack.bgm")
+    loaded = bg.load(tmp_path / "stack.bgm")
+    np.testing.assert_array_equal(loaded.predict_interval(fresh), stack.predict_interval(fresh))
+
+
+def test_thirds_of_numbers_count_weights():
+    x, weight = np.array([3.0, 1.0, np.nan, 2.0, 7.0, 9.0]), np.array([1.0, 1, 5, 1, 1, 2])
+    assert thirds(x, weight).tolist() == [1, 0, -1, 0, 1, 2]
+    copies = [*range(6), 5]
+    np.testing.assert_array_equal(thirds(x[copies], np.ones(7)), thirds(x, weight)[copies])
+    assert thirds(np.full(3, np.nan), np.ones(3)).tolist() == [-1, -1, -1]
