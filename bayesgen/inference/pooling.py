@@ -62,9 +62,10 @@ class RowSpace:
 
         scales: prior standard deviations of the weights.
         """
-        rows = x[:, 1:].reshape(-1, x.shape[2])  # contrasts sum to 0 over classes
-        if len(rows) >= x.shape[2]:
+        n_rows, n_classes, n_parts = x.shape
+        if n_rows * (n_classes - 1) >= n_parts:  # contrasts sum to 0 over classes
             return None
+        rows = x[:, 1:].reshape(-1, n_parts)
         group = np.unique(scales, axis=1, return_inverse=True)[1].ravel()
         bases = []
         for g in range(group.max() + 1):
