@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.stack.member import Member
@@ -12,7 +13,7 @@ from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Forest, Pair, Term, informative_pairs
-from bayesgen.typing import Encoded, Joint, Labels, Numbers, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 READ = "naive"
 """The automatic member whose rows interactions read: it has every column in a block of its own."""
@@ -100,7 +101,7 @@ class JudgedCells:
         return tuple(informative_pairs(levels, self.encoded, self.y, self.weight, log_proba))
 
 
-def thirds(x: Numbers, weight: Weights) -> Labels:
+def thirds(x: Float[np.ndarray, " row"], weight: Weights) -> Labels:
     """Return in which third of a column each number lies, -1 of a missing one."""
     order = np.argsort(x, kind="stable")[: np.isfinite(x).sum()]
     below = weight[order].cumsum() / max(weight[order].sum(), np.finfo(float).tiny)
