@@ -14,6 +14,7 @@ from bayesgen.inference import Draws, Posterior, log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.inference.scores import Scores, normalized
+from bayesgen.likelihoods import Likelihood
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.table import Name
 from bayesgen.typing import (
@@ -86,6 +87,11 @@ class Fitted:
         model = self.state.problem(self.class_prior).model
         return diagnose.prior_draws(model, rng, draws)
 
+    @property
+    def prior_families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block before the rows, which are the kernels of some."""
+        return self.state.problem(self.class_prior).model.blocks
+
     def log_priors(self, draws: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log prior density of each part at the draws; empty for maximum likelihood."""
         if self.posterior.report.method == "mle":
@@ -127,8 +133,12 @@ class Fitted:
             "log_likelihood_joint": diagnose.Group({"xy": joint}, {"xy": ROW}),
             "constant_data": diagnose.Group({"y": y}, {"y": ROW}, samples=()),
         }
-        for name, params in {"posterior": posterior.params, "prior": prior}.items():
-            simulated = diagnose.replicated(params, posterior.families, y, rng, replicates)
+        models = {
+            "posterior": (posterior.params, posterior.families),
+            "prior": (prior, self.prior_families),
+        }
+        for name, (params, families) in models.items():
+            simulated = diagnose.replicated(params, families, y, rng, replicates)
             groups[f"{name}_predictive"] = self._tables(simulated, len(y))
         report = self.posterior.report
         attrs = {"inference": report.method, "verdict": report.verdict}

@@ -19,6 +19,7 @@ from bayesgen.estimators.diagnostics import ROW, Fitted
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Draws, Method
+from bayesgen.likelihoods import Likelihood
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
@@ -265,6 +266,11 @@ class FittedProgram(Fitted):
     ) -> diagnose.Params:
         """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
         return diagnose.chained(prior_draws(self.state.program, encoded, y, rng, draws), draws)
+
+    @property
+    def prior_families(self) -> dict[str, Likelihood]:
+        """No likelihood: a program simulates its rows as a whole."""
+        return {}
 
     def log_priors(self, draws: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log prior density of each parameter at the draws; empty for an MLE."""

@@ -129,3 +129,12 @@ def test_a_pair_is_named_by_its_columns():
     (pair,) = stack._interactions.pairs
     assert isinstance(pair, Pair)
     assert pair.names == ("a", "b")
+
+
+def test_cells_are_imputed_and_valued_by_the_members():
+    stack, X, _ = interacting_stack()
+    gaps = X[:3].assign(u=np.nan)
+    assert stack.impute(gaps, random_state=0).u.notna().all()
+    assert len(stack.feature_value(gaps)) == 3
+    assert len(stack.sample(50, random_state=0)[1]) == 50
+    assert "forest" in stack.to_datatree(draws=8, replicates=2)["weight"].coords["member"]

@@ -136,3 +136,11 @@ def test_to_datatree_of_a_program_takes_sites_and_arrays_of_any_name():
         assert len(tree[group].data_vars) == len(sites) + 2
         assert all(v.dims[:2] == ("chain", "draw") for v in tree[group].data_vars.values())
     assert len(clf.summary(kind="stats")) == 2 * (len(sites) + 2)
+
+
+def test_tables_of_kernels_are_simulated_before_and_after_the_rows():
+    X, y = bg.datasets.load_iris()
+    clf = bg.GenerativeClassifier(bg.KernelDiscriminant(centers=30)).fit(X, y)
+    tree = clf.to_datatree(draws=8, replicates=2)
+    for group in ("prior_predictive", "posterior_predictive"):
+        assert np.isfinite(tree[group]["petal_length"]).all()

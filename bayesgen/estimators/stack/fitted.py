@@ -134,7 +134,8 @@ class Members:
 
         imputers: which members can. what: the method that needs the rows.
         """
-        able = [name for name, fills in zip(self.by_name, imputers, strict=True) if fills]
+        # a forest, the last of them, fills no cell
+        able = [name for name, fills in zip(self.by_name, imputers, strict=False) if fills]
         if not able:
             raise unsupported(
                 f"{what} of this stack",
