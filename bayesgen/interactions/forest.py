@@ -59,7 +59,7 @@ class Forest(Term):
     child; the right one follows. left: share of a row with a missing cell that goes left. root: of
     each tree. leaf, row, mass: which leaf has which share of which row, times its count in the
     bag. bag: counts, (tree, entry). y, weight: classes and weights of the distinct rows. key:
-    a digest of the cells of each, sorted. n_classes: number of classes.
+    a digest of the cells and the class of each. n_classes: number of classes.
     """
 
     cells: tuple[Cell, ...]
@@ -136,11 +136,10 @@ class Forest(Term):
             key=_keys(rows.x, rows.y),
             n_classes=n_classes,
         )
-        places = [
-            (place.start + row, leaf, bag[tree, place.start + row] * share)
-            for place in row_chunks(len(rows.y), CHUNK)
-            for row, tree, leaf, share in [forest._leaves(rows.x[place])]
-        ]
+        places = [(empty, empty, np.empty(0))]  # of a table without an observed cell
+        for place in row_chunks(len(rows.y), CHUNK):
+            row, tree, leaf, share = forest._leaves(rows.x[place])
+            places.append((place.start + row, leaf, bag[tree, place.start + row] * share))
         row, leaf, mass = (np.concatenate(part) for part in zip(*places, strict=True))
         inside = mass > 0
         return forest.with_arrays({"row": row[inside], "leaf": leaf[inside], "mass": mass[inside]})

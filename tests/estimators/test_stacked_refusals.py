@@ -139,6 +139,12 @@ def test_nothing_but_constant_columns_leaves_the_class_prior():
     np.testing.assert_allclose(stack.predict_proba(np.ones((1, 2))), 1 / 3)
 
 
+def test_a_table_without_an_observed_cell_leaves_the_class_prior():
+    with pytest.warns(SuspiciousColumn):
+        stack = bg.StackedClassifier().fit(np.full((12, 2), np.nan), np.arange(12) % 3)
+    np.testing.assert_allclose(stack.predict_proba(np.full((1, 2), np.nan)), 1 / 3)
+
+
 def test_a_column_that_is_constant_within_each_class():
     y = np.arange(40) % 2
     X = np.column_stack([y, RNG.normal(size=40)]).astype(float)

@@ -192,3 +192,8 @@ def test_a_tree_whose_bag_is_empty_says_nothing():
     assert (forest.bag.sum(axis=1) == 0).any()
     assert np.isfinite(forest.log_density(encoded)).all()
     assert np.isfinite(forest.left_out(encoded, np.array([0, 1]), weight)).all()
+
+
+def test_rows_without_an_observed_cell_grow_no_tree():
+    encoded, y, weight = table(n=20, gaps=1.0)
+    assert not grown(encoded, y, weight).splits
