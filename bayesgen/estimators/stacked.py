@@ -43,7 +43,7 @@ from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
-from bayesgen.estimators.stack.interactions import READ, JudgedCells
+from bayesgen.estimators.stack.interactions import JudgedCells
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import Member, split_in_pool
 from bayesgen.estimators.stack.reservoir import Sample, drawn
@@ -431,7 +431,12 @@ class StackedClassifier(Classifier):
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
         learns = self.missing == "learn"
         return {
-            name: Member(structure.classifier(**options), structure.split_in_pool, learns)
+            name: Member(
+                structure.classifier(**options),
+                structure.split_in_pool,
+                learns,
+                structure.columns_apart,
+            )
             for name, structure in self._structures(table).items()
         }
 
@@ -513,8 +518,11 @@ class StackedClassifier(Classifier):
         judges = Judges(codes, weight, powers, pool, seed, report)
         self._split = split_in_pool(fitted)
         stack = judges.weighed(Members(fitted, self._split), judgements)
-        if pool and isinstance(self.members, str) and READ in judgements:
-            cells = JudgedCells.of(members[READ], judgements[READ], rows, judged, codes)
+        apart = [name for name, member in fitted.items() if member.columns_apart]
+        if pool and isinstance(self.members, str) and apart:
+            cells = JudgedCells.of(
+                apart[0], fitted[apart[0]], judgements[apart[0]].scores, rows, judged
+            )
             stack = judges.with_interactions(stack, cells)
         self._readout, self._interactions = stack.readout, stack.members.interactions
         self._left_out = left_out_rows(

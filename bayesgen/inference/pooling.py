@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.scores import LogClasses, contrasts, normalized
+from bayesgen.interactions import SCALE
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
@@ -208,11 +209,6 @@ at full size, on either half of the open tables and on simulated ones; a scale o
 higher one with 24 rows."""
 
 
-INTERACTION_SCALE = 0.4
-"""The same of a forest and of pairs of columns: .2 had a higher log loss by .001 at full size, and
-averages over several scales the same."""
-
-
 def stack_priors(
     members: int, parts: int, interactions: Sequence[int] = ()
 ) -> dict[str, Float[np.ndarray, "prior part"]]:
@@ -229,7 +225,7 @@ def stack_priors(
     centers, scales = [], []
     for power, scale, block_scale in grid:
         centers.append(np.where(member, power / member.sum(), 0.0))
-        of_others = np.where(free, INTERACTION_SCALE, block_scale)
+        of_others = np.where(free, SCALE, block_scale)
         scales.append(np.where(member, scale, of_others))
     return {"centers": np.array(centers), "scales": np.array(scales)}
 

@@ -5,5 +5,6 @@ from bayesgen.interactions.kinds import NONE as NONE
 from bayesgen.interactions.kinds import Interactions as Interactions
 from bayesgen.interactions.pair import Pair as Pair
 from bayesgen.interactions.pair import informative_pairs as informative_pairs
+from bayesgen.interactions.term import SCALE as SCALE
 from bayesgen.interactions.term import Cell as Cell
 from bayesgen.interactions.term import Term as Term

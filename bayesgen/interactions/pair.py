@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.interactions.term import Cell, Term
+from bayesgen.interactions.term import SCALE, Cell, Term
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 ROWS = 16.0
@@ -31,8 +31,6 @@ LEVEL_ROWS = 1.0
 """Prior strength of each level of a margin, in rows."""
 MOST_PAIRS, MOST_CELLS = 20, 400
 """Pairs of a stack, and combinations of levels of one, at most."""
-SCALE = 0.4
-"""Prior standard deviation of the weight of a pair, by which its gain is judged."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,6 +13,10 @@ from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 T = TypeVar("T", bound="Term")
 
+SCALE = 0.4
+"""Prior standard deviation of the weight of a term in a log-linear pool, around 0: with .2 the mean
+log loss was higher by .001 at full size; averages over several scales had the same."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Cell:

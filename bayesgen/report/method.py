@@ -71,7 +71,7 @@ def _members(stack: Stack) -> Grid:
         weights = (line["weight"], line["log_linear_weight"])
         bars = ["" if np.isnan(w) else Bar(max(-1.0, min(w, 1.0)), f"{w:.2f}") for w in weights]
         loss = line["leave_one_out_log_loss"]
-        structure = FOREST if name == "forest" else PAIR
+        structure = FOREST if name in stack.weights_ else PAIR
         if name in stack.members_:
             structure = _structure(stack.members_[str(name)])
         lines.append([str(name), structure, "" if np.isnan(loss) else f"{loss:.3f}", *bars])

@@ -5,7 +5,8 @@ import pytest
 from stacked_tables import interacting, interacting_stack, iris
 
 import bayesgen as bg
-from bayesgen.estimators.stack import interactions
+from bayesgen.estimators import judged_rows
+from bayesgen.estimators.stack import interactions, weighing
 from bayesgen.interactions import Forest, Pair
 
 
@@ -138,3 +139,28 @@ def test_cells_are_imputed_and_valued_by_the_members():
     assert len(stack.feature_value(gaps)) == 3
     assert len(stack.sample(50, random_state=0)[1]) == 50
     assert "forest" in stack.to_datatree(draws=8, replicates=2)["weight"].coords["member"]
+
+
+def test_rows_that_stand_for_others_are_no_more_rows(monkeypatch):
+    weights = []
+
+    def noted(before, after, y, weight):
+        weights.append(weight)
+        return interactions.gains(before, after, y, weight)
+
+    monkeypatch.setattr(judged_rows, "JUDGED", 60)
+    monkeypatch.setattr(judged_rows, "FEWEST", 60)
+    monkeypatch.setattr(weighing, "gains", noted)
+    X, y = interacting()
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    assert stack.report_.details["rows judged"] == 60
+    assert [weight.sum() for weight in weights] == pytest.approx([60.0] * len(weights))
+    assert weights
+
+
+def test_a_member_with_each_column_apart_is_read_by_its_structure_not_its_name():
+    stack, X, _ = interacting_stack()
+    assert stack._interactions.reads == "naive"
+    structures = stack._structures(stack._read(X, reset=False))
+    apart = [name for name, structure in structures.items() if structure.columns_apart]
+    assert apart == ["naive"]

@@ -12,7 +12,6 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.stack.interactions import (
     FOREST,
-    READ,
     relative_scores,
 )
 from bayesgen.estimators.stack.member import Member
@@ -47,14 +46,15 @@ class Members:
 
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
         """Return the weighted mean of their posteriors."""
-        forest, pairs = self.interactions.forest, self.interactions.pairs
+        reader, forest = self.interactions.reads, self.interactions.forest
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
-        terms, reads = ({READ: pairs} if pairs else {}), {}
+        pairs = self.interactions.pairs
+        terms, reads = ({reader: pairs} if pairs else {}), {}
         if forest is not None:
-            log_class, reads = parts[READ].log_classes(), {FOREST: READ}
+            log_class, reads = parts[reader].log_classes(), {FOREST: reader}
             parts[FOREST] = Posterior(RelativeDensity(Reader({}), report, forest, log_class))
             densities, imputers = (*densities, False), (*imputers, False)
         return Mixture(
@@ -242,7 +242,8 @@ class FittedStack(Fitted):
             left_out[name] = MemberScores(scores, posterior.readout)
         if (forest := self.members.interactions.forest) is not None:
             log_density = forest.left_out(by_member[FOREST], y, weight)
-            left_out[FOREST] = relative_scores(log_density, left_out[READ].scores)
+            scores = left_out[self.members.interactions.reads].scores
+            left_out[FOREST] = relative_scores(log_density, scores)
         of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, y, weight))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))

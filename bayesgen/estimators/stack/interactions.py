@@ -15,8 +15,6 @@ from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Forest, Pair, Term, informative_pairs
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
-READ = "naive"
-"""The automatic member whose rows interactions read: it has every column in a block of its own."""
 LEAST_GAIN = 1.0
 """Nats by which an interaction must raise the log score of all left-out rows."""
 FOREST = "forest"
@@ -27,10 +25,12 @@ FOREST = "forest"
 class JudgedCells:
     """The cells of the rows that judge a stack, from which its interactions are learned.
 
-    cells: where rows have each column, by name. encoded: by block. y: class codes. weight: of the
-    rows. scores: of the member READ, each row left out.
+    reads: name of the member that reads them. cells: where its rows have each column, by name.
+    encoded: by block. y: class codes. weight: of the rows. scores: of the member, each row left
+    out.
     """
 
+    reads: str
     cells: dict[str, Cell]
     encoded: Encoded
     y: Labels
@@ -39,28 +39,24 @@ class JudgedCells:
 
     @classmethod
     def of(
-        cls,
-        member: Member,
-        judgement: MemberScores,
-        rows: TrainingRows,
-        judged: JudgedRows,
-        y: Labels,
+        cls, name: str, member: Member, scores: Scores, rows: TrainingRows, judged: JudgedRows
     ) -> "JudgedCells":
-        """Return the judged rows as the member READ reads them.
+        """Return the judged rows as a member reads them.
 
         A sample of the rows of a fit counts for as many rows as it has.
 
         Args:
-            member: named READ.
-            judgement: what it predicts of the rows.
+            name: of the member.
+            member: with a block for each column.
+            scores: what it says of the rows, each left out.
             rows: of the fit.
             judged: which of them.
-            y: their classes.
         """
         state, read = member.state, member.read(rows, reset=False)
         labelled = state.labelled((read,), member.classifier.unseen).judging(judged.rows).left_out
-        whole = len(judged.rows) == len(rows.labelled.codes)
-        weight = judged.weight if whole else judged.weight * len(y) / judged.weight.sum()
+        weight = judged.weight
+        if len(weight) < len(rows.labelled.codes):
+            weight = weight * len(weight) / weight.sum()
         # in the order of the blocks, which is that of names: positions are in that of the table
         places = {place: name for name, place in state.column_positions().items()}
         cells = {
@@ -69,7 +65,7 @@ class JudgedCells:
             for j, column in enumerate(columns)
             if (block, j) in places
         }
-        return cls(cells, labelled.encoded, y, weight, judgement.scores)
+        return cls(name, cells, labelled.encoded, labelled.y, weight, scores)
 
     def left_out(self, term: Term) -> Joint:
         """Return what a term says of each row without it."""

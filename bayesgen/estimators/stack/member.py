@@ -39,11 +39,13 @@ class Member:
 
     split_in_pool: whether its structure states that a log-linear pool weighs its blocks.
     learns_pattern: whether its missing pattern has a power, learned from rows left out.
+    columns_apart: whether it reads each column in a block of its own, as interactions do.
     """
 
     classifier: Classifier
     split_in_pool: bool = False
     learns_pattern: bool = False
+    columns_apart: bool = False
 
     # -- the fit -----------------------------------------------------------------------------------
 

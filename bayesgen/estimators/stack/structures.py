@@ -83,6 +83,12 @@ class Structure:
             part.kind == "numbers" and part.joint and len(names) > 1 for names, part in parts
         )
 
+    @property
+    def columns_apart(self) -> bool:
+        """Whether each column is a block of its own, uncut: the rows that interactions read."""
+        alone = all(len(names) == 1 for names in self.blocks)
+        return alone and self.bins is None and self.indicators is None
+
     def classifier(self, **options: Any) -> Classifier:
         """Return the classifier to fit; options: its other arguments."""
         if self.indicators is not None:

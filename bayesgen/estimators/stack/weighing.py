@@ -52,8 +52,8 @@ class Judges:
         left_out = readout.log_proba(scores)
         if self.pool:
             size, n_parts = len(judgements), scores.parts.shape[1]
-            free = [i for i, name in enumerate(judgements) if name == FOREST]
-            free += range(n_parts - len(of_pairs), n_parts)
+            # a forest stands behind the members, and pairs are the last parts
+            free = [*range(len(members.by_name), size), *range(n_parts - len(of_pairs), n_parts)]
             pool, pooled = pooling.learned_pool(
                 scores.parts,
                 scores.log_classes,
@@ -86,24 +86,28 @@ class Judges:
         """
         members, forest, best = simple.members, cells.forest(), simple
         if forest.splits:
-            joined = dataclasses.replace(members, interactions=Interactions(forest))
+            joined = dataclasses.replace(members, interactions=Interactions(cells.reads, forest))
             judgements = {**simple.judgements, FOREST: cells.judge_forest(forest)}
-            best = self.better(simple, self.weighed(joined, judgements))
+            best = self.better(simple, self.weighed(joined, judgements), cells.weight)
         if pairs := cells.pairs(best.left_out):
-            interactions = dataclasses.replace(best.members.interactions, pairs=pairs)
+            forest = best.members.interactions.forest
+            interactions = Interactions(cells.reads, forest, pairs)
             joined = dataclasses.replace(members, interactions=interactions)
             of_pairs = [cells.left_out(pair) for pair in pairs]
-            best = self.better(best, self.weighed(joined, best.judgements, of_pairs))
+            best = self.better(best, self.weighed(joined, best.judgements, of_pairs), cells.weight)
         misfit = cells.misfit(simple.left_out)
         return dataclasses.replace(best, readout=dataclasses.replace(best.readout, misfit=misfit))
 
-    def better(self, simple: "Weighed", richer: "Weighed") -> "Weighed":
+    def better(self, simple: "Weighed", richer: "Weighed", weight: Weights) -> "Weighed":
         """Return the richer stack where it gains more than the standard error, else the simple.
 
         A stack that gains by a weight of interactions below 0 has learned which rows are left out:
         a class of a single row is then empty.
+
+        weight: of the rows, of a sample in proportion to those that judge: rows that stand for
+            others are no more rows.
         """
-        gained = gains(simple.left_out, richer.left_out, self.y, self.weight)
+        gained = gains(simple.left_out, richer.left_out, self.y, weight)
         return richer if gained and richer.interaction_weight > 0 else simple
 
 
