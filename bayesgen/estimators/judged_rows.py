@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from bayesgen.estimators.training_rows import TrainingRows, together
 from bayesgen.table import row_keys, uniform
@@ -78,7 +78,7 @@ def distinct_rows(
 
 def _priority_sample(
     chance: np.ndarray, codes: Labels, weight: Weights, most: int
-) -> tuple[Int[np.ndarray, " chosen"], Weights]:
+) -> tuple[Int[np.ndarray, " chosen"], Float[np.ndarray, " chosen"]]:
     """Return the rows of a sample, and their shares of the weight of all rows.
 
     Args:

@@ -178,7 +178,7 @@ class Block:
                 out[places] = block.subtracted(judged[places])
         refit = np.isnan(out).any(axis=1) | np.isin(judged, block.indispensable)
         for place in np.flatnonzero(refit).tolist():
-            out[place] = block.refitted(judged[place])
+            out[place] = block.refitted(int(judged[place]))
         return out
 
     @functools.cached_property

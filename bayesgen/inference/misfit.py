@@ -30,8 +30,9 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
-from bayesgen.likelihoods.base import Arrays, row_chunks
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.interactions import Cell
+from bayesgen.likelihoods.base import Arrays, is_missing, row_chunks
+from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 SDS = np.linspace(0, 3, 61)
 """Standard deviations of log-odds that are averaged over."""
@@ -43,36 +44,65 @@ PAIRED_FLOATS = 1_000_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Misfit(Arrays):
-    """Standard deviations of log-odds around those of a model, and their posterior weights."""
+    """Standard deviations of log-odds around those of a model, and their posterior weights.
+
+    sd: of rows without a missing cell. weight: of each. functions: how many each column has in f.
+    cells: where rows have the columns.
+    """
 
     sd: Float[np.ndarray, " sd"]
     weight: Float[np.ndarray, " sd"]
-    axes: ClassVar = {"sd": ("sd",), "weight": ("sd",)}
+    functions: Float[np.ndarray, " column"]
+    cells: tuple[Cell, ...] = ()
+    axes: ClassVar = {"sd": ("sd",), "weight": ("sd",), "functions": ("column",)}
 
-    def spread(self, draws: ClassDraws, seed: int) -> ClassDraws:
+    def observed(
+        self, encoded: Encoded, rows: Int[np.ndarray, " row"]
+    ) -> Float[np.ndarray, " row"]:
+        """Return the share of the functions of f whose columns are observed: that of its variance.
+
+        A row without cells has the class prior, about which f says nothing.
+
+        rows: positions among the encoded rows.
+        """
+        seen = np.stack([~is_missing(cell.of(encoded)[rows]) for cell in self.cells], axis=1)
+        return n_functions(seen * self.functions) / max(float(n_functions(self.functions)), 1.0)
+
+    def spread(
+        self, draws: ClassDraws, observed: Float[np.ndarray, " row"], seed: int
+    ) -> ClassDraws:
         """Return draws whose log-odds vary by as much more, around about the same mean probability.
 
-        The logits of a draw differ by the same normal numbers in every row.
+        The logits of a draw differ by the same normal numbers in every row, but for missing cells.
+
+        observed: the share of the variance that the cells of each row leave.
         """
         each = np.moveaxis(draws.probs, 0, -1)
         n_classes, n_draws = each.shape[1:]
         # evenly spread over the draws of any member, which are in the order of their probabilities
         *levels, level = qmc.Halton(n_classes + 1, seed=seed).random(n_draws).T
         sd = self.sd[np.searchsorted(self.weight.cumsum()[:-1], level)]
-        noise = ndtri(np.stack(levels)) * sd / np.sqrt(2)
+        noise = ndtri(np.stack(levels)) / np.sqrt(2)
         out = np.empty(each.shape)
         for rows in cached_rows(each):
             logs = out[rows]
             with np.errstate(divide="ignore"):
                 np.log(each[rows], out=logs)
+            sd_of_rows = sd * np.sqrt(observed[rows, None, None])
             # a mean over noise is nearer to even probabilities
-            logs *= 1 / np.sqrt(_flattening(sd**2))
-            logs += noise
+            logs *= 1 / np.sqrt(_flattening(sd_of_rows**2))
+            logs += noise * sd_of_rows
             softmax(logs)
         return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0))
 
 
-def _flattening(variance: Float[np.ndarray, " sd"]) -> Float[np.ndarray, " sd"]:
+def n_functions(of_columns: Float[np.ndarray, "*row column"]) -> Float[np.ndarray, "*row"]:
+    """Return the number of functions of single columns and of pairs, from those of each column."""
+    total = of_columns.sum(axis=-1)
+    return np.asarray(total + (total**2 - (of_columns**2).sum(axis=-1)) / 2)
+
+
+def _flattening(variance: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """Return how far a logistic curve is flattened by noise of its argument, squared."""
     return 1 / (1 + np.pi / 8 * variance)
 
@@ -102,8 +132,9 @@ def learned_misfit(
     score = -((product - expected) ** 2) / (4 * square) if square > 0 else np.zeros(len(SDS))
     score -= 0.5 * (SDS / SCALE) ** 2
     share = np.exp(score - score.max())
-    unknown = 1 + variance * information * _flattening(SDS**2) / max(kernel.size, 1.0)
-    return Misfit(SDS / np.sqrt(unknown), share / share.sum())
+    size = max(float(n_functions(kernel.functions)), 1.0)
+    unknown = 1 + variance * information * _flattening(SDS**2) / size
+    return Misfit(SDS / np.sqrt(unknown), share / share.sum(), kernel.functions)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -111,13 +142,13 @@ class _Kernel:
     """The kernel K of rows: sums over columns of k_j and k_j^2 are products of these matrices.
 
     level: which level of which column a row has. observed: which columns. fraction: of each level.
-    size: number of functions, of which K is the covariance.
+    functions: how many each column has, of which K is the covariance.
     """
 
     level: Float[np.ndarray, "row level"]
     observed: Float[np.ndarray, "row column"]
     fraction: Float[np.ndarray, " level"]
-    size: float
+    functions: Float[np.ndarray, " column"]
 
     @classmethod
     def of(cls, columns: Sequence[Int[np.ndarray, " row"]], weight: Weights) -> "_Kernel":
@@ -130,11 +161,10 @@ class _Kernel:
             levels.append(level[:, seen])
             fractions.append(count[seen] / count.sum())
             sizes.append(max(seen.sum() - 1.0, 0.0))
-        size = np.array(sizes)
-        products = (size.sum() ** 2 - (size**2).sum()) / 2
         observed = np.stack([codes >= 0 for codes in columns], axis=1).astype(float)
-        functions = float(size.sum() + products)
-        return cls(np.concatenate(levels, axis=1), observed, np.concatenate(fractions), functions)
+        return cls(
+            np.concatenate(levels, axis=1), observed, np.concatenate(fractions), np.array(sizes)
+        )
 
     def sums(
         self,

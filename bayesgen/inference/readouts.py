@@ -235,7 +235,7 @@ class Pooled(Calibrated):
                 even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
                 weight = found.weight if found.pairs is None else even
                 draws = ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
-                yield self._spread(draws)
+                yield self._spread(draws, encoded)
                 continue
             each = np.moveaxis(found.probs, 0, -1)
             out = np.empty(each.shape)
@@ -244,11 +244,13 @@ class Pooled(Calibrated):
                 np.multiply(some, self.share, out=out[rows])
                 out[rows] += (1 - self.share) * each[rows]
             draws = dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
-            yield self._spread(draws)
+            yield self._spread(draws, encoded)
 
-    def _spread(self, draws: ClassDraws) -> ClassDraws:
+    def _spread(self, draws: ClassDraws, encoded: Encoded) -> ClassDraws:
         """Return draws with the misfit, of which there is none in a stack of stated members."""
-        return draws if self.misfit is None else self.misfit.spread(draws, self.seed)
+        if self.misfit is None:
+            return draws
+        return self.misfit.spread(draws, self.misfit.observed(encoded, draws.rows), self.seed)
 
     def part_powers(
         self, components: Components, rng: np.random.Generator, n: int

@@ -142,7 +142,7 @@ def not_numeric(found: TableColumn) -> InvalidData:
 def are_words(found: TableColumn) -> bool:
     """Return whether a column of levels is more than numbers that are written as text."""
     seen = _are_numbers(found)[found.values[found.values >= 0]]
-    return found.declared or 2 * seen.sum() <= len(seen)
+    return found.declared or bool(2 * seen.sum() <= len(seen))
 
 
 def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:

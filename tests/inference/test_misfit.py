@@ -10,6 +10,7 @@ import bayesgen as bg
 from bayesgen.estimators.stack.interactions import thirds
 from bayesgen.inference import class_draws, misfit
 from bayesgen.inference.class_draws import ClassDraws, no_logits
+from bayesgen.interactions import Cell
 
 COLUMNS = 5
 
@@ -53,7 +54,8 @@ def test_sums_over_pairs_are_those_of_the_definition(floats, monkeypatch, rng):
         expected += pairs * np.array([k * (residual[i] @ residual[j]), c, k**2 * c])
     found = misfit._Kernel.of(columns, weight)
     np.testing.assert_allclose(found.sums(residual, covariance, weight), expected, rtol=1e-9)
-    assert found.size == COLUMNS * 2 + COLUMNS * (COLUMNS - 1) / 2 * 4
+    size = COLUMNS * 2 + COLUMNS * (COLUMNS - 1) / 2 * 4
+    assert misfit.n_functions(found.functions) == size
 
 
 def test_a_row_of_weight_two_is_two_rows():
@@ -109,14 +111,32 @@ def draws(probs):
 def test_draws_differ_by_the_misfit_around_the_same_mean(floats, monkeypatch):
     monkeypatch.setattr(class_draws, "CACHED_FLOATS", floats)
     probs = [[0.5, 0.3, 0.2], [0.85, 0.1, 0.05], [0.6, 0.4, 0.0]]
-    found = misfit.Misfit(np.array([0.6]), np.ones(1)).spread(draws(probs), 0).probs
+    whole, none = np.ones(3), np.zeros(3)
+    noise = misfit.Misfit(np.array([0.6]), np.ones(1), np.ones(2))
+    found = noise.spread(draws(probs), whole, 0).probs
     np.testing.assert_allclose(found.mean(axis=0), probs, atol=0.01)
     np.testing.assert_allclose(found.sum(axis=2), 1)
     assert (found[:, 2, 2] == 0).all()
     log_odds = np.log(found[:, 0, 0] / found[:, 0, 1])
     assert abs(log_odds.std() - 0.6) < 0.03
-    same = misfit.Misfit(np.zeros(1), np.ones(1)).spread(draws(probs), 0).probs
-    np.testing.assert_allclose(same, draws(probs).probs, atol=1e-12)
+    half = noise.spread(draws(probs), whole / 4, 0).probs
+    assert abs(np.log(half[:, 0, 0] / half[:, 0, 1]).std() - 0.3) < 0.02
+    np.testing.assert_allclose(noise.spread(draws(probs), none, 0).probs, draws(probs).probs)
+
+
+def test_missing_cells_take_their_functions_with_them():
+    """Two columns of 3 and 2 levels: 2 + 1 functions of one, 2 of both."""
+    cells = (Cell("a", 0, 3), Cell("b", 0, 2))
+    noise = misfit.Misfit(np.ones(1), np.ones(1), np.array([2.0, 1.0]), cells)
+    rows = {"a": np.array([[0], [1], [-1], [-1]]), "b": np.array([[1], [-1], [0], [-1]])}
+    np.testing.assert_allclose(noise.observed(rows, np.arange(4)), [1, 2 / 5, 1 / 5, 0])
+
+
+def test_a_row_without_cells_has_the_probability_that_was_stated():
+    X, y, *_ = interacting(0)
+    stack = bg.StackedClassifier(class_prior="uniform", random_state=0, progress=False).fit(X, y)
+    interval = stack.predict_interval(np.full((1, COLUMNS), None, dtype=object))
+    np.testing.assert_allclose(interval, 0.5, atol=1e-9)
 
 
 # -- the stack -------------------------------------------------------------------------------------

@@ -82,7 +82,11 @@ class JudgedCells:
             cell.of(self.encoded) if cell.levels else thirds(cell.of(self.encoded), self.weight)
             for cell in self.cells.values()
         ]
-        return learned_misfit(columns, log_proba, self.y, self.weight)
+        misfit = learned_misfit(columns, log_proba, self.y, self.weight)
+        # of the stack, whose rows are those of all members
+        cells = self.cells.values()
+        places = [dataclasses.replace(cell, block=f"{self.reads}/{cell.block}") for cell in cells]
+        return dataclasses.replace(misfit, cells=tuple(places))
 
     def judge_forest(self, forest: Forest) -> MemberScores:
         """Return what a forest predicts of each row without it."""
