@@ -163,7 +163,7 @@ def test_intervals_of_a_row_are_its_own(all_members):
 
 def test_members_of_little_weight_need_few_draws(all_members, monkeypatch):
     """All draws of every member move ends by half of what other draws do, without the misfit."""
-    monkeypatch.setattr(Misfit, "spread", lambda self, draws, seed: draws)
+    monkeypatch.setattr(Misfit, "spread", lambda self, draws, observed, seed: draws)
     stack, X, y = all_members
     few, size = stack.predict_interval(X), len(stack.predict_draws(X[:2]))
     for name in ("SMALL", "NEGLIGIBLE"):
