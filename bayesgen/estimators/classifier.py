@@ -736,6 +736,84 @@ class Classifier(Estimator):
         frames = [explain.by_feature(array, rows.cells, names, index) for array in arrays]
         return frames[0] if len(frames) == 1 else tuple(frames)
 
+    def evidence_table(self, X: object, *, random_state: object = 0) -> dict[str, Any]:
+        """Return the arguments of `shap.Explanation(**table)`, without that package.
+
+        `evidence(order="shapley")` is the Shapley value of the log-odds, and shap's convention
+        holds: base_values[i] + values[i].sum() is the log-odds of row i, in nats. The base value is
+        the prior log-odds; cells that are not shown are integrated out given the class, and no
+        other rows stand in for them.
+
+        Args:
+            X: rows.
+            random_state: seed of sampled orders, of more than 8 dependent columns.
+
+        Returns:
+            values (row, column) and base_values (row,), of two classes the second against the
+            first, of more every class against their mean, in a last axis named by output_names;
+            data (row, column), the cells, NaN where missing; feature_names.
+
+        Raises:
+            UnsupportedOperation: a user program.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_titanic_passengers()
+            >>> table = bg.NaiveBayes().fit(X, y).evidence_table(X.iloc[:1])
+            >>> table["base_values"].round(2), table["values"].round(2)
+            (array([-0.48]), array([[ 1.45, -0.07,  0.96]]))
+        """
+        names, contrast = explain.contrast_of(self.classes_.tolist(), None, None)
+        rows, rng = self._rows_of_cells(X, "evidence_table()"), arguments.generator(random_state)
+        (parts,) = explain.weights_of_evidence(rows, contrast, "shapley", rng)
+        return explain.as_arrays(rows, parts, names)
+
+    def relevance(self, X: object = None, *, random_state: object = 0) -> DataFrame:
+        """Return how much each column says about the class, the most telling one first.
+
+        `weight_of_evidence` is the mean over rows of |w|, in nats: of two classes w is the
+        `evidence` of the cell; of K it is that of class k against the mean of the others, averaged
+        over k: |w| = sum_k |e_k| / (K - 1), with e_k as in `evidence`. Missing cells have 0.
+        Dependent columns share what they say (order="shapley"), by fewer sampled orders the more
+        columns there are beyond 8.
+
+        With `NaiveBayes(columns="average")`, also as a member of a stack: `probability`, that the
+        column depends on the class, averaged over all sets of columns, and `log_bayes_factor`, the
+        log of p(column given classes) if it does over that if it does not.
+
+        Args:
+            X: rows; by default those of the fit, weighted as there, or 300 of them, evenly spaced.
+            random_state: seed of sampled orders.
+
+        Raises:
+            UnsupportedOperation: the rows of the fit were not kept; a user program.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> X["noise"] = [0.0, 1.0, 2.0, 3.0, 4.0] * 30
+            >>> clf = bg.NaiveBayes(columns="average").fit(X, y)
+            >>> clf.relevance().loc["noise"].round(2).to_dict()
+            {'weight_of_evidence': 0.0, 'probability': 0.04, 'log_bayes_factor': -4.9}
+        """
+        rng, of_fit, weight = arguments.generator(random_state), X is None, None
+        if of_fit:
+            X, _, weight = self._rows_of_fit("relevance", "Pass rows: {what}(X).")
+        rows = self._rows_of_cells(X, "relevance()")
+        weight = validation.weights_of(weight, rows.n_rows)
+        if of_fit:
+            few = explain.evenly_spaced(weight)
+            rows, weight = rows.take(few), weight[few]
+        columns = {"weight_of_evidence": explain.mean_weights(rows, weight, rng)}
+        frame = diagnose.frame(columns, list(rows.cells)).rename_axis("column")
+        if (dependence := self._dependence()) is not None:
+            frame = frame.join(dependence)
+        return frame.sort_values("weight_of_evidence", ascending=False, kind="stable")
+
+    def _dependence(self) -> DataFrame | None:
+        """Return how probably each column depends on the class; None where all count as such."""
+        return None
+
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
     @overload
@@ -1234,3 +1312,10 @@ class Classifier(Estimator):
     ) -> plots.EvidenceDisplay:
         """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
+
+    def plot_relevance(
+        self, X: object = None, *, most: int = 25, ax: Axes = None
+    ) -> plots.RelevanceDisplay:
+        """Draw `relevance`, of at most so many columns."""
+        pyplot()  # refuse before anything is computed
+        return plots.RelevanceDisplay(self.relevance(X), arguments.count("most", most)).plot(ax)

@@ -445,7 +445,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if len(self._training) != 1:
             raise UnsupportedOperation(
-                "{what} needs rows and labels, and a classifier that was fitted in parts, "
+                "{what} needs the rows of the fit, and a classifier that was fitted in parts, "
                 "merged, copied or loaded keeps none.",
                 cure,
                 what=what,

@@ -7,7 +7,6 @@ import numpy as np
 from bayesgen import diagnose
 from bayesgen.arguments import one_of
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import NoAttribute
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
@@ -18,7 +17,7 @@ from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Pooled
-from bayesgen.likelihoods.column_sets import over_column_sets, relevance
+from bayesgen.likelihoods.column_sets import dependence, over_column_sets
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -138,45 +137,17 @@ class NaiveBayes(Classifier):
             blocks = {n: (over_column_sets(part), names) for n, (part, names) in blocks.items()}
         return split(blocks) if self.temper == "columns" else blocks
 
-    def relevance(self) -> DataFrame:
-        """Return how probably each column depends on the class; columns="average" only.
-
-        Returns:
-            By column, the most probable first: `probability`, averaged over all sets of columns,
-            and `log_bayes_factor`, the log of p(column given classes) if it depends on them over
-            that if it does not (columns that are constant or never observed are left out).
-
-        Raises:
-            NoAttribute: another value of columns=.
-
-        Example:
-            >>> import bayesgen as bg
-            >>> X, y = bg.datasets.load_iris()
-            >>> X["noise"] = [0.0, 1.0, 2.0, 3.0, 4.0] * 30
-            >>> bg.NaiveBayes(columns="average").fit(X, y).relevance().probability.round(3)
-            column
-            petal_length    1.000
-            petal_width     1.000
-            sepal_length    1.000
-            sepal_width     1.000
-            noise           0.039
-            Name: probability, dtype: float64
-        """
+    def _dependence(self) -> DataFrame | None:
         posterior = self._fitted_posterior()
         if self.columns != "average":
-            raise NoAttribute(
-                "relevance: all columns count as depending on the class.",
-                "Fit bg.NaiveBayes(columns='average').",
-            )
+            return None
         names, values = [], [np.empty((2, 0))]
         for block, likelihood in posterior.families.items():
             if isinstance(likelihood, HyperparameterMixture):  # not of the missing pattern
                 names += self.state_.columns(posterior.reader, block)
-                values.append(np.stack(relevance(likelihood)))
+                values.append(np.stack(dependence(likelihood)))
         probability, factor = np.concatenate(values, axis=1)
-        columns = {"probability": probability, "log_bayes_factor": factor}
-        frame = diagnose.frame(columns, names).rename_axis("column")
-        return frame.sort_values("log_bayes_factor", ascending=False, kind="stable")
+        return diagnose.frame({"probability": probability, "log_bayes_factor": factor}, names)
 
     @property
     def weights_(self) -> dict[Name, float]:

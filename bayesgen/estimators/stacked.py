@@ -623,6 +623,10 @@ class StackedClassifier(Classifier):
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         return self._fitted_members().cells(self._column_names(), what)
 
+    def _dependence(self) -> DataFrame | None:
+        frames = (member._dependence() for member in self.members_.values())
+        return next((frame for frame in frames if frame is not None), None)
+
     def _imputable_rows(self, X: object, what: str) -> StackRows:
         rows, imputers = self._rows_of_cells(X, what), self._mixture().imputers
         return self._fitted_members().imputable(rows, imputers, what)

@@ -12,11 +12,13 @@ from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import base
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
+from bayesgen.schema.matching import matched
 from bayesgen.table import Name, Table, fill_table
 from bayesgen.typing import Encoded
 
 T = TypeVar("T")
 """A table of any kind: the result is of the same kind."""
+R = TypeVar("R", bound="Rows")
 
 Place = tuple[str, int]
 """Position of an encoded column: its block, and its index there."""
@@ -59,6 +61,21 @@ class Rows:
     def missing(self) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return by column its name in the table, and which of its cells are missing."""
         return self.schema.missing_cells(self.table)
+
+    def written(self, name: Name) -> np.ndarray:
+        """Return the cells of a column, NaN where missing: numbers, levels, or 0 and 1."""
+        if name not in self.schema.names:
+            block, j = self.cells[name][0]
+            return np.asarray(self.encoded[block][:, j], dtype=float)
+        column = matched(self.schema.names, self.schema.container, self.table, "").column(name)
+        if column.kind == "number":
+            return column.values
+        return np.array([*column.levels, np.nan], dtype=object)[column.values]
+
+    def take(self: R, at: np.ndarray) -> R:
+        """Return some of the rows."""
+        encoded, table = take_rows(self.encoded, at), self.table.take(at)
+        return dataclasses.replace(self, encoded=encoded, n_rows=len(at), table=table)
 
     def kind(self, name: Name) -> str:
         """Return the kind of a column, by which its values are enumerated (`Column.kind`)."""

@@ -6,7 +6,7 @@ independent given the class the order is irrelevant, and a part is the log Bayes
 
 In joint blocks the order matters: "columns" uses the order of the table; "shapley" averages over
 all orders of the columns of a block, exactly in blocks of up to 8 columns, and by 64 pairs of an
-order and its reverse in larger ones.
+order and its reverse in larger ones. A cell that is not shown is integrated out, given the class.
 
 In a stack the weighted mean over members makes features dependent: its columns are one block, shown
 to all members at once, and a cell adds log p(y = target given x_before and x_j) /
@@ -126,13 +126,13 @@ class Group:
     samples: list[Orders]
 
 
-def _group(columns: list[int], rng: np.random.Generator, *, shapley: bool) -> Group:
+def _group(columns: list[int], rng: np.random.Generator, pairs: int) -> Group:
     size = len(columns)
-    if not shapley or size == 1:
+    if not pairs or size == 1:
         return Group(columns, [in_turn(np.arange(size))])
     if size <= EXACT:
         return Group(columns, [in_every_order(size)])
-    orders = [rng.permutation(size) for _ in range(PAIRS)]
+    orders = [rng.permutation(size) for _ in range(pairs)]
     return Group(columns, [in_turn(order, order[::-1]) for order in orders])
 
 
@@ -151,16 +151,14 @@ class Reading:
     contrast: Contrast
 
     @classmethod
-    def of(
-        cls, rows: Rows, contrast: Contrast, rng: np.random.Generator, *, shapley: bool
-    ) -> "Reading":
-        """Return the reading of rows; if orders matter, dependent columns stand side by side."""
+    def of(cls, rows: Rows, contrast: Contrast, rng: np.random.Generator, pairs: int) -> "Reading":
+        """Return the reading by pairs of orders of dependent columns, or by the table's order: 0."""
         cells = list(rows.cells.values())
-        keys = [rows.components.dependent_cells(cell[0][0]) if shapley else "" for cell in cells]
+        keys = [rows.components.dependent_cells(cell[0][0]) if pairs else "" for cell in cells]
         groups: dict[object, list[int]] = {}
         for i, (cell, key) in enumerate(zip(cells, keys, strict=True)):
             groups.setdefault(cell if key is None else key, []).append(i)
-        return cls(cells, [_group(g, rng, shapley=shapley) for g in groups.values()], contrast)
+        return cls(cells, [_group(g, rng, pairs) for g in groups.values()], contrast)
 
     def contributions(
         self, score: Score, encoded: Encoded, n_rows: int, width: int
@@ -241,9 +239,10 @@ def weights_of_evidence(
     contrast: Contrast,
     order: str,
     rng: np.random.Generator,
-    interval: float | str | None,
+    interval: float | str | None = None,
     *,
-    return_error: bool,
+    return_error: bool = False,
+    pairs: int = PAIRS,
 ) -> list[Float[np.ndarray, "part row contrast"]]:
     """Return the contributions of the prior and of every column, in the order of `rows.cells`.
 
@@ -256,9 +255,10 @@ def weights_of_evidence(
         rng: random numbers of sampled orders and draws.
         interval: posterior share, or "orders", of the ends.
         return_error: whether Monte Carlo standard errors are wanted.
+        pairs: sampled orders of more than EXACT columns, each with its reverse.
     """
     posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
-    reading = Reading.of(rows, contrast, rng, shapley=order == "shapley")
+    reading = Reading.of(rows, contrast, rng, pairs if order == "shapley" else 0)
     # warns where few draws support a row
     joint = log_joint(posterior, encoded, n_rows)
     never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
@@ -302,6 +302,19 @@ def by_feature(
         for i, feature in enumerate([PRIOR, *cells])
     }
     return diagnose.frame(columns, index)
+
+
+def as_arrays(
+    rows: Rows, parts: Float[np.ndarray, "part row contrast"], names: list
+) -> dict[str, object]:
+    """Return contributions as `Classifier.evidence_table`; names: as in `by_feature`."""
+    values = parts[..., 0].T if names == [None] else np.moveaxis(parts, 0, 1)
+    return {
+        "values": values[:, 1:],
+        "base_values": values[:, 0],
+        "data": np.stack([rows.written(feature) for feature in rows.cells], axis=1),
+        "feature_names": [str(feature) for feature in rows.cells],
+    } | ({} if names == [None] else {"output_names": names})
 
 
 def check_reading(order: str, interval: float | str | None) -> None:

@@ -236,7 +236,7 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
     return HyperparameterMixture(tuple(members), np.full(len(members), -np.log(len(members))))
 
 
-def relevance(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:
+def dependence(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability that each column depends on the class, and its log Bayes factor.
 
     likelihood: an average over sets of columns, updated; both are means over its priors.

@@ -9,6 +9,7 @@ from bayesgen.plots.evidence import EvidenceDisplay as EvidenceDisplay
 from bayesgen.plots.intervals import IntervalDisplay as IntervalDisplay
 from bayesgen.plots.prevalence import PrevalenceDisplay as PrevalenceDisplay
 from bayesgen.plots.ranks import RankDisplay as RankDisplay
+from bayesgen.plots.relevance import RelevanceDisplay as RelevanceDisplay
 from bayesgen.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
 from bayesgen.plots.two_columns import DensityDisplay as DensityDisplay
 from bayesgen.plots.two_columns import RegionDisplay as RegionDisplay

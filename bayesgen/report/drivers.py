@@ -7,10 +7,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen import page
 from bayesgen.compare.cross_validation import take
 from bayesgen.errors import BayesgenError, CountsAsMissing, deduplicate_warnings
 from bayesgen.likelihoods.protocols import Vocabulary
 from bayesgen.page import Bar, Cell, Grid
+from bayesgen.plots import RelevanceDisplay
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, odds
 from bayesgen.table import TableColumn
@@ -18,7 +20,10 @@ from bayesgen.table import TableColumn
 MOST_ROWS = 300
 """Rows whose evidence is averaged: two predictions a column of so many rows."""
 MOST_COLUMNS = 200
-"""Columns whose evidence is computed one by one."""
+"""Columns that are left out one by one."""
+WIDEST, CELLS = 1000, 20_000_000
+"""Columns whose evidence is averaged; the rows are fewer where their square is large."""
+BARS = 12
 MOST_LEVELS = 8
 FEWEST = 5
 """Rows of a group of cells below which nothing is said about it."""
@@ -47,21 +52,24 @@ def drivers(subject: Subject) -> Values:
     """Return the columns by the weight of evidence that they add for the true class.
 
     names: the strongest first. Beside them words of texts that speak for each class, or the
-    evidence of all columns, averaged over n_rows rows, or why there is neither.
+    evidence of all columns, averaged over n_rows rows, as a figure and a table (of few columns), or
+    why there is neither.
     """
     words = _words(subject)
     if words:
         return words
-    if len(subject.columns) > MOST_COLUMNS:
-        reason = f"The table has {len(subject.columns):,} columns; evidence is computed one by one "
-        reason += f"for up to {MOST_COLUMNS}. clf.evidence(X) has that of single cells."
-        return {"names": (), "reason": reason}
-    n = len(subject.at)
-    rows = np.arange(min(n, MOST_ROWS)) * n // min(n, MOST_ROWS)
+    n, n_columns = len(subject.at), len(subject.columns)
+    if n_columns > WIDEST:
+        reason = f"The table has {n_columns:,} columns; evidence is averaged over rows for up to "
+        return {"names": (), "reason": f"{reason}{WIDEST:,}. clf.relevance(X) has it for few rows."}
+    most = min(n, MOST_ROWS, CELLS // n_columns**2)
+    rows = np.arange(most) * n // most
     try:
-        columns = by_column(subject, rows)
+        relevance = subject.clf.relevance(take(subject.X, subject.at[rows]))
+        columns = by_column(subject, rows) if n_columns <= MOST_COLUMNS else []
     except BayesgenError as error:
         return {"names": (), "reason": f"Columns cannot be left out one by one: {error}"}
+    figure = page.svg(RelevanceDisplay(relevance, BARS).plot)
     most = max((abs(v) for d in columns for v in (d.alone, d.beside)), default=0.0) or 1.0
     lines: list[list[Cell]] = [
         [
@@ -72,8 +80,8 @@ def drivers(subject: Subject) -> Values:
         for driver in columns
     ]
     grid = Grid(["column", "alone, nats", "beside the others", "strongest values"], lines)
-    names = [str(driver.column.name) for driver in columns]
-    return {"names": names, "columns": grid, "n_rows": len(rows)}
+    names = [str(driver.column.name) for driver in columns] or [str(n) for n in relevance.index]
+    return {"names": names, "figure": figure, "columns": grid, "n_rows": len(rows)}
 
 
 @deduplicate_warnings(CountsAsMissing)

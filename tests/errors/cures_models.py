@@ -39,6 +39,10 @@ SPHERICAL = bg.MultivariateNormal("spherical")
 Y_CODES = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
 
 
+def parts():
+    return naive(NUMBERS).partial_fit(NUMBERS, Y)
+
+
 def wide():
     return NUMBERS.assign(**{f"c{i}": 1.0 for i in range(30)})
 
@@ -165,9 +169,9 @@ naive(CONSTANT, inference="mle")
 naive(NUMBERS, likelihood=bg.Normal(mean=[[1.0], [2.0]]), columns="average")
     columns='all'
     naive(NUMBERS, likelihood=bg.Normal(mean=[[1.0], [2.0]]), columns="all")
-naive().relevance()
-    columns='average'
-    naive(columns="average").relevance()
+parts().relevance()
+    relevance(X)
+    parts().relevance(NUMBERS)
 general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="mle")
     inference='exact'
     general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="exact")

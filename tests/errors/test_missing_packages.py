@@ -48,7 +48,9 @@ def owners():
 @pytest.mark.parametrize(("owner", "name"), METHODS)
 def test_plot_methods_name_the_extra_before_anything_is_computed(owners, owner, name, bare):
     # rows of a classifier, names of a comparison: neither is looked at
-    arguments = {"plot_weights": 0, "plot_roc": 0, "plot_evidence": 1}.get(name, 2)
+    arguments = {"plot_weights": 0, "plot_roc": 0, "plot_evidence": 1, "plot_relevance": 1}.get(
+        name, 2
+    )
     if owner is bg.Comparison:
         arguments = min(arguments, 1)
     with pytest.raises(MissingPackage, match=SENTENCE):
@@ -56,7 +58,7 @@ def test_plot_methods_name_the_extra_before_anything_is_computed(owners, owner, 
 
 
 def test_plot_methods_are_all_here():
-    assert len(METHODS) == 7 + 7 + 4
+    assert len(METHODS) == 8 + 8 + 4
 
 
 @pytest.mark.parametrize("name", [n for n in dir(bg.plots) if n.endswith("Display")])

@@ -172,8 +172,8 @@ def public(cls):
     "cls", [bg.NaiveBayes, bg.QDA, bg.JointTable, bg.BagOfWords, bg.GenerativeClassifier]
 )
 def test_a_stack_has_every_method_of_the_others(cls):
-    # of texts; of columns, and an attribute of stacks; of a member that averages
-    own = {"vectorizer_", "weights_", "relevance"}
+    # of texts; of columns, and an attribute of stacks
+    own = {"vectorizer_", "weights_"}
     arguments = set(cls().get_params())
     assert public(cls) - arguments - public(bg.StackedClassifier) <= own
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -262,3 +263,25 @@ def test_evidence_of_many_cells_and_classes(iris):
     assert clf.plot_evidence(row, "setosa").target == "setosa"
     with pytest.raises(InvalidArgument, match="a table of 150 rows"):
         clf.plot_evidence(X)
+
+
+def test_relevance_is_drawn_with_the_names_of_columns(titanic):
+    clf, X, y = titanic
+    shown, frame = clf.plot_relevance(X), clf.relevance(X)
+    assert [text.get_text() for text in shown.ax_.get_yticklabels()] == list(frame.index)
+    assert [bar.get_width() for bar in shown.ax_.patches] == list(frame.weight_of_evidence)
+    assert shown.ax_.get_title(loc="left") == ""
+    averaged = bg.NaiveBayes(columns="average").fit(X, y)
+    few = averaged.plot_relevance(most=2)
+    assert few.ax_.get_title(loc="left") == "2 of 3 columns"
+    assert all(", P = " in text.get_text() for text in few.ax_.texts)
+    with pytest.raises(InvalidArgument, match="most"):
+        clf.plot_relevance(most=0)
+
+
+def test_infinite_evidence_has_a_bar_and_its_number():
+    relevance = pd.DataFrame({"weight_of_evidence": [np.inf, 2.0]}, index=["a", "b"])
+    never = bg.plots.RelevanceDisplay(relevance).plot()
+    assert [text.get_text() for text in never.ax_.texts] == ["inf", "2.00"]
+    first, second = (bar.get_width() for bar in never.ax_.patches)
+    assert second < first < np.inf
