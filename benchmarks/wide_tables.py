@@ -5,7 +5,7 @@ Two kinds of 60 simulated rows of two classes with independent columns of unit v
 Log loss is that of 1,000 new rows, a mean over tables. Seconds are of the processor, for one fit.
 With --ranks: of the 10 columns that tell the classes apart, the mean rank in `relevance()`.
 
-    python benchmarks/wide_tables.py [--columns 500] [--tables 5] [--models stack logistic] [--ranks]
+    python benchmarks/wide_tables.py [--columns 500] [--tables 5] [--models stack average] [--ranks]
 """
 
 import argparse

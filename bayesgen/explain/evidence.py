@@ -152,7 +152,7 @@ class Reading:
 
     @classmethod
     def of(cls, rows: Rows, contrast: Contrast, rng: np.random.Generator, pairs: int) -> "Reading":
-        """Return the reading by pairs of orders of dependent columns, or by the table's order: 0."""
+        """Return the reading by pairs of orders of dependent columns; 0: in the table's."""
         cells = list(rows.cells.values())
         keys = [rows.components.dependent_cells(cell[0][0]) if pairs else "" for cell in cells]
         groups: dict[object, list[int]] = {}

@@ -13,6 +13,7 @@ from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import Likelihood, Statistics
 from bayesgen.likelihoods.columnwise import Cell, Columnwise, dense_predictive, sum_of_cells
+from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.hyperparameter_mixture import Averaged, HyperparameterMixture
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
@@ -206,6 +207,12 @@ class ColumnSets(Averaged):
         apart, common = self.members
         chosen = rng.random(x.shape) < self.relevance
         return np.where(chosen, apart.fill(x, own, rng), common.fill(x, 0 * own, rng))
+
+    def describe(self) -> Description:
+        """Return the family in words, and that a column may have common parameters."""
+        family = self.first.describe()
+        dependence = f"{family.dependence}, some with the same parameters in every class"
+        return dataclasses.replace(family, dependence=dependence)
 
 
 def _of_one_class(statistics: Statistics) -> Statistics:

@@ -250,6 +250,29 @@ def test_drivers_of_naive_bayes_are_its_weights_of_evidence(titanic, html):
         assert float(beside) == pytest.approx(mean[name], abs=0.006)
 
 
+def test_relevance_is_a_picture_with_the_columns_in_its_order(titanic, html):
+    clf, X, _ = titanic
+    figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
+    (drawn,) = [figure for figure in figures if "mean |weight of evidence| (nats)" in figure]
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    names = [text for text in texts if text in X.columns]
+    relevance = clf.relevance(X).weight_of_evidence
+    assert names == list(relevance.index)
+    assert {f"{weight:.2f}" for weight in relevance} <= set(texts)
+
+
+@pytest.mark.slow
+def test_wide_tables_show_relevance_alone(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 220)), np.arange(40) % 2
+    X[:, 7] += 3 * y
+    text = written(bg.NaiveBayes(columns="average").fit(X, y), X, y, tmp_path, cv=2)
+    assert "12 of 220 columns" in text and "beside the others" not in text
+    page = Page(text)
+    assert page.table("row", "label")[0]
+    assert "x7" in text[text.index("Rows to look at") :][:3000]
+
+
 def test_strongest_values_are_conditions_with_the_class_and_its_odds(html):
     strongest = {row[0]: row[3] for row in Page(html).table("column", "alone, nats")}
     assert re.match("sex = female → yes: odds .[0-9.]+; sex = male → no: odds .", strongest["sex"])
