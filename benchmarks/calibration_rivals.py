@@ -190,6 +190,7 @@ OURS = {
     "stack, no temper": _ours(lambda: bg.StackedClassifier(temper=None, random_state=0)),
     "NB tempered": _ours(lambda: bg.NaiveBayes(temper="learn", random_state=0)),
     "NB Bayes": _ours(lambda: bg.NaiveBayes(random_state=0)),
+    "NB average": _ours(lambda: bg.NaiveBayes(columns="average", random_state=0)),
     "NB MLE": _ours(lambda: bg.NaiveBayes(inference="mle", random_state=0)),
 }
 RIVALS = {
