@@ -47,6 +47,16 @@ def test_links_lead_somewhere():
     assert {page: links for page, links in found.items() if links} == {}
 
 
+def test_scripts_that_pages_name_exist():
+    named = {
+        script
+        for path in PAGES
+        for script in re.findall(r"python (benchmarks/\w+\.py)", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 15
+    assert [script for script in sorted(named) if not (ROOT / script).exists()] == []
+
+
 def test_planted_links_are_found(tmp_path):
     (tmp_path / "other.md").write_text("# A title, and more\n", encoding="utf-8")
     good = "[a](other.md) [b](other.md#a-title-and-more) [c](https://nowhere.org) `[d](none.md)`"
