@@ -30,6 +30,7 @@ from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.saving import save
+from bayesgen.estimators.program_text import IMPORTS, model_functions
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
@@ -1152,6 +1153,32 @@ class Classifier(Estimator):
         """
         check_is_fitted(self)
         report.write_report(self, path, X, y, **options)
+
+    def program(self) -> str:
+        """Return the model as a NumPyro program: source text that needs jax and numpyro alone.
+
+        The text defines `model(x, y)`, in which the numbers of the prior are written, guesses from
+        the rows among them; x maps columns to arrays, as comments say. It is the form of a program
+        that `GenerativeClassifier(story=model)` takes. The program states the model: not the rows,
+        their weights, tempering or the pattern of a point estimate.
+
+        Raises:
+            UnsupportedOperation: kernels, joint tables, learned strengths, more than 50 words or an
+                improper prior; the message names the likelihood.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> print(bg.NaiveBayes().fit(X, y).program())  # doctest: +ELLIPSIS
+            import jax.numpy as jnp
+            ...
+        """
+        # members of a stack may call the same function
+        return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"
+
+    def _program_parts(self, name: str) -> list[str]:
+        """Return the functions of the program, the last one of a name."""
+        return model_functions(self._fitted().state, self.class_prior, name)
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.
