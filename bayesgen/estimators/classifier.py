@@ -29,8 +29,8 @@ from bayesgen.estimators.estimator import EncodedRows, Estimator
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
-from bayesgen.estimators.saving import save
 from bayesgen.estimators.program_text import IMPORTS, model_functions
+from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
@@ -1157,21 +1157,24 @@ class Classifier(Estimator):
     def program(self) -> str:
         """Return the model as a NumPyro program: source text that needs jax and numpyro alone.
 
-        The text defines `model(x, y)`, in which the numbers of the prior are written, guesses from
-        the rows among them; x maps columns to arrays, as comments say. It is the form of a program
-        that `GenerativeClassifier(story=model)` takes. The program states the model: not the rows,
-        their weights, tempering or the pattern of a point estimate.
+        The text defines `model(x, y)`, which `GenerativeClassifier(story=model)` takes too: x maps
+        columns to arrays (row,), as its comments say. Guesses that the rows filled in are written
+        as numbers, in the units of the columns, so that the posterior given the same rows is that
+        of the fit; weights, tempering and rows without a label are no part of it. Prior strengths
+        that are learned are the likeliest ones. A stack has one function for each member, and a
+        comment in place of those without a program.
 
         Raises:
-            UnsupportedOperation: kernels, joint tables, learned strengths, more than 50 words or an
-                improper prior; the message names the likelihood.
+            UnsupportedOperation: kernels, a joint table, an average over sets of columns, more than
+                50 words, an improper prior, or a likelihood of your own.
 
         Example:
             >>> import bayesgen as bg
             >>> X, y = bg.datasets.load_iris()
-            >>> print(bg.NaiveBayes().fit(X, y).program())  # doctest: +ELLIPSIS
-            import jax.numpy as jnp
-            ...
+            >>> scope = {}
+            >>> exec(bg.NaiveBayes().fit(X, y).program(), scope)
+            >>> scope["model"].__doc__.splitlines()[0]
+            'Draw the class y of each row, then its cells given the class.'
         """
         # members of a stack may call the same function
         return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"

@@ -103,7 +103,8 @@ class GenerativeClassifier(Classifier):
 
     def program(self) -> str:
         """Return the model as a NumPyro program (see `Classifier.program`), or that of its user."""
-        return super().program() if self._program_state() is None else source(self.story)
+        state = self._program_state()
+        return super().program() if state is None else source(state.program.model)
 
     # -- a program in place of likelihoods -------------------------------------------------------
 

@@ -42,7 +42,10 @@ def model_functions(state: TrainingState, prior: Spec, name: str) -> list[str]:
         UnsupportedOperation: a likelihood has no text (see `block_text`).
     """
     problem, functions, lines, length = state.problem(prior), [], [], "y"
-    model, origins = with_one_prior(problem.model, problem.statistics), state.origins(problem.reader)
+    model, origins = (
+        with_one_prior(problem.model, problem.statistics),
+        state.origins(problem.reader),
+    )
     for block, part in model.blocks.items():
         columns, selection, words = (
             state.schema.blocks[block],
@@ -82,7 +85,9 @@ def _comment(column: Column, codes: list[int]) -> list[str]:
         words = f"1 where {column.source!r} is missing, else 0"
     if (power := column.transform) is not None:
         z = f"(x - {column.origin!r}) / {power.scale!r}"
-        words = f"{column.origin!r} + {power.scale!r} * scipy.stats.yeojohnson({z}, {power.power!r})"
+        words = (
+            f"{column.origin!r} + {power.scale!r} * scipy.stats.yeojohnson({z}, {power.power!r})"
+        )
     return _wrapped(f"{column.name!r}: {words}") if words else []
 
 

@@ -316,14 +316,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """What parameters are, where their names do not say it."""
     no_program: ClassVar[str] = "a family of your own states none"
     """Why there is no text of a program, unless `program_cells` is stated."""
-    program_priors: Mapping[str, str] = {}
+    program_priors: ClassVar[Mapping[str, str]] = {}
     """The prior of each parameter as NumPyro code, in the order in which they are drawn."""
-    program_cells: str = ""
+    program_cells: ClassVar[str] = ""
     """The distribution of cells as NumPyro code, given parameter[y]; of `known` where not `seen` is
     0 if columns are joined."""
-    program_shared: tuple[str, ...] = ()
+    program_shared: ClassVar[tuple[str, ...]] = ()
     """The parameters that all classes have in common."""
-    program_filler: float = 0
+    program_filler: ClassVar[float] = 0
     """A possible cell."""
     program_function: ClassVar[str] = ""
     """The source of a function that this code calls."""

@@ -31,6 +31,7 @@ class FittedClassifier(Predicting, Protocol):
     predict_joint_log_proba: Callable[..., Any]
     typicality: Callable[..., Any]
     evidence: Callable[..., Any]
+    program: Callable[[], str]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the arguments."""

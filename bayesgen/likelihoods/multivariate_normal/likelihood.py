@@ -574,11 +574,18 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     @property
     def program_priors(self) -> dict[str, str]:
         """The prior of the covariance's factor, or of deviations and correlations, and means."""
-        of_mean = "dist.MultivariateNormal(mean, scale_tril={} * mean_rows**-0.5)"
-        priors, factor = lkj_and_wishart.WISHART, "cholesky"
+        factor, wishart = "cholesky", "degrees, scale_matrix=covariance_rows * scale"
+        priors = {"cholesky": f"dist.InverseWishartCholesky({wishart})"}
         if not self.conjugate:
-            priors, factor = lkj_and_wishart.LKJ, "deviation[..., None] * correlation"
-        return {**priors, "mean": of_mean.format(factor)}
+            factor, p = "deviation[..., None] * correlation", self.mean.shape[1]
+            guess = "jnp.sqrt(jnp.diagonal(scale, 0, -2, -1) * jnp.pi / 2)"
+            lkj = f"LKJCholesky({p}, concentration)" if p > 1 else "Delta(jnp.ones((1, 1)), 0, 2)"
+            priors = {
+                "deviation": f"dist.HalfNormal({guess}).to_event(1)",
+                "correlation": f"dist.{lkj}",
+            }
+        spread = f"{factor} * mean_rows**-0.5"
+        return {**priors, "mean": f"dist.MultivariateNormal(mean, scale_tril={spread})"}
 
     @property
     def program_cells(self) -> str:

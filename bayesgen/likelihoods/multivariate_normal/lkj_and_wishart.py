@@ -157,11 +157,6 @@ def inverse_wishart(prior: Likelihood) -> Any:
 
 # -- the program as text ---------------------------------------------------------------------------
 
-WISHART = {"cholesky": "dist.InverseWishartCholesky(degrees, scale_matrix=covariance_rows * scale)"}
-LKJ = {
-    "deviation": "dist.HalfNormal(jnp.sqrt(jnp.diagonal(scale, 0, -2, -1) * jnp.pi / 2)).to_event(1)",
-    "correlation": "dist.LKJCholesky(scale.shape[-1], concentration)",
-}
 NORMAL = '''\
 def observed_normal(mean, factor, seen):
     """Return the normal of columns that are seen; the others have density 1 at 0, independently."""
