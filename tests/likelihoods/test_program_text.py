@@ -109,7 +109,7 @@ def swapped_strengths(self):
 
 def of_one_column(code):
     """Read the data of the first column in place of those of each."""
-    return code.replace("where(seen, x[column]", 'where(seen, x["x0"]')
+    return code.replace("where(seen, x[column]", 'where(seen, jnp.nan_to_num(x["x0"])')
 
 
 @pytest.mark.slow
