@@ -47,12 +47,9 @@ def model_functions(state: TrainingState, prior: Spec, name: str) -> list[str]:
         state.origins(problem.reader),
     )
     for block, part in model.blocks.items():
-        columns, selection, words = (
-            state.schema.blocks[block],
-            problem.reader.selections[block],
-            part.describe(),
-        )
-        names, lines = [], [*lines, "", f"# {words.distribution}, {words.dependence}"]
+        columns, selection = state.schema.blocks[block], problem.reader.selections[block]
+        family, names = part.describe(), []
+        lines += ["", f"# {family.distribution}, {family.dependence}"]
         if len(problem.model.blocks[block].components) > 1:
             lines.append("# prior strengths are averaged over a grid; these are the likeliest")
         for j in selection.positions("feature", len(columns)).tolist():

@@ -603,7 +603,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             "scale": f"jnp.diag({literal(diagonal, 0)})" if is_diagonal else literal(self.scale),
         }
         if not self.conjugate:
-            return {**numbers, "concentration": repr(self.concentration)}
+            return {**numbers, "concentration": repr(float(self.concentration))}
         rows = literal(self.covariance_rows[:, None, None], 3)
         return {**numbers, "covariance_rows": rows, "degrees": literal(self.degrees)}
 
