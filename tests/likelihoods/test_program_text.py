@@ -22,7 +22,7 @@ from bayesgen.likelihoods import Bernoulli, MultivariateNormal, Normal, program_
 DRAWS, CLASS_ROWS = 3, 2.0
 WRITTEN = [name for name in TOLD if not name.startswith(("JointCategorical", "KernelDensity"))]
 """Families whose program is written as text."""
-FAST = ("Normal", "MultivariateNormal shared")
+FAST = ("Normal",)
 
 
 def columns_of(case, x):
