@@ -29,6 +29,7 @@ from bayesgen.estimators.estimator import EncodedRows, Estimator
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
+from bayesgen.estimators.program_text import IMPORTS, model_functions
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
@@ -1230,6 +1231,35 @@ class Classifier(Estimator):
         """
         check_is_fitted(self)
         report.write_report(self, path, X, y, **options)
+
+    def program(self) -> str:
+        """Return the model as a NumPyro program: source text that needs jax and numpyro alone.
+
+        The text defines `model(x, y)`, which `GenerativeClassifier(story=model)` takes too: x maps
+        columns to arrays (row,), as its comments say. Guesses that the rows filled in are written
+        as numbers, in the units of the columns, so that the posterior given the same rows is that
+        of the fit; weights, tempering and rows without a label are no part of it. Prior strengths
+        that are learned are the likeliest ones. A stack has one function for each member, and a
+        comment in place of those without a program.
+
+        Raises:
+            UnsupportedOperation: kernels, a joint table, an average over sets of columns, more than
+                50 words, an improper prior, or a likelihood of your own.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> scope = {}
+            >>> exec(bg.NaiveBayes().fit(X, y).program(), scope)
+            >>> scope["model"].__doc__.splitlines()[0]
+            'Draw the class y of each row, then its cells given the class.'
+        """
+        # members of a stack may call the same function
+        return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"
+
+    def _program_parts(self, name: str) -> list[str]:
+        """Return the functions of the program, the last one of a name."""
+        return model_functions(self._fitted().state, self.class_prior, name)
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.

@@ -19,6 +19,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
+from bayesgen.likelihoods.description import source
 from bayesgen.table import Table
 from bayesgen.user_program import ProgramRows
 
@@ -99,6 +100,11 @@ class GenerativeClassifier(Classifier):
 
     def _blocks(self, table: Table) -> Blocks:
         return assign(self.likelihood, table, self.remainder)
+
+    def program(self) -> str:
+        """Return the model as a NumPyro program (see `Classifier.program`), or that of its user."""
+        state = self._program_state()
+        return super().program() if state is None else source(state.program.model)
 
     # -- a program in place of likelihoods -------------------------------------------------------
 

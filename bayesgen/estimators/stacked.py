@@ -714,6 +714,17 @@ class StackedClassifier(Classifier):
         tables = {name: member.summary(**options) for name, member in self.members_.items()}
         return diagnose.summary_of_members(tables)
 
+    def _program_parts(self, name: str) -> list[str]:
+        """Return the functions of members, with a comment in place of those that have none."""
+        check_is_fitted(self)
+        parts = []
+        for member, clf in self.members_.items():
+            try:
+                parts += clf._program_parts(f"{name}_{member}")
+            except BayesgenError as error:
+                parts.append(f"# {member}: {error}")
+        return parts
+
     def members_table(self) -> DataFrame:
         """Return a DataFrame of the members and interactions: their scores, evidence and weights.
 

@@ -314,10 +314,19 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """How the columns of a row depend on each other, in words; "" follows from `joint`."""
     param_words: ClassVar[Mapping[str, str]] = {}
     """What parameters are, where their names do not say it."""
-    no_program: ClassVar[str] = ""
-    """A sentence on why no program draws the parameters; "" where one does."""
-    story_methods: ClassVar[tuple[str, ...]] = ("story",)
-    """The methods whose source is the program that draws the parameters; none without one."""
+    no_program: ClassVar[str] = "a family of your own states none"
+    """Why there is no text of a program, unless `program_cells` is stated."""
+    program_priors: ClassVar[Mapping[str, str]] = {}
+    """The prior of each parameter as NumPyro code, in the order in which they are drawn."""
+    program_cells: ClassVar[str] = ""
+    """The distribution of cells as NumPyro code, given parameter[y]; of `known` where not `seen` is
+    0 if columns are joined."""
+    program_shared: ClassVar[tuple[str, ...]] = ()
+    """The parameters that all classes have in common."""
+    program_filler: ClassVar[float] = 0
+    """A possible cell."""
+    program_function: ClassVar[str] = ""
+    """The source of a function that this code calls."""
     only_exact: ClassVar[tuple[str, str]] = ("", "")
     """Why parameters have a posterior in closed form and no program, and the cure; "" otherwise."""
     conjugate: bool = False
@@ -463,16 +472,17 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return {k: v + origin if k in self.location_params else v for k, v in params.items()}
 
     def describe(self) -> Description:
-        """Return the distribution, the settings and the program in words."""
+        """Return the distribution and the settings in words."""
         dependence = "dependent" if self.joint else "independent given the class"
-        functions = [getattr(type(self), name) for name in self.story_methods]
         return Description(
             self.distribution_words or type(self).__name__,
             self.dependence_words or f"columns {dependence}",
             description.settings(self),
-            description.source(functions),
-            self.no_program,
         )
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return the numbers of the prior as code: one for the block, or one for each column."""
+        return {}
 
     def axis_labels(
         self, columns: Sequence[str], levels: Sequence[str]

@@ -55,6 +55,8 @@ class Bernoulli(Columnwise):
     param_words: ClassVar = {"prob": "probability of 1"}
     axes: ClassVar = {"prob": CELLS, "rows": CELLS, "other": CELLS}
     supports: ClassVar = {"prob": "probability"}
+    program_priors: ClassVar = {"prob": "dist.Beta(rows * prob, rows * (1 - prob))"}
+    program_cells: ClassVar[str] = "dist.Bernoulli(prob[y])"
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
 
     def __post_init__(self) -> None:

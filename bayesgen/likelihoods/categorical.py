@@ -13,6 +13,7 @@ from bayesgen.likelihoods.base import (
     row_chunks,
 )
 from bayesgen.likelihoods.columnwise import Cell, Columnwise
+from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     kept_levels,
@@ -120,6 +121,8 @@ class Categorical(Columnwise):
     sparse: ClassVar[bool] = False
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
     supports: ClassVar = {"probs": "simplex"}
+    program_priors: ClassVar = {"probs": "dist.Dirichlet(rows * probs)"}
+    program_cells: ClassVar[str] = "dist.Categorical(probs[y])"
     param_axes: ClassVar = {"probs": ("class", "level")}
     hyperparameters: ClassVar = {
         "probs": "simplex",
@@ -333,6 +336,15 @@ class Categorical(Columnwise):
 
         with numpyro.plate(f"{name}.class", self.probs.shape[0], dim=-1):
             return {"probs": numpyro.sample(f"{name}.probs", self.parameter_priors()["probs"])}
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return the numbers of each column with a level; strengths multiply (class, level)."""
+        levels = np.split(self.probs, starts(self.n_levels)[1:], axis=-1)
+        read = [j for j, n in enumerate(self.n_levels) if n]
+        return {
+            "probs": [literal(levels[j]) for j in read],
+            "rows": [literal(self.rows[:, j, None], 2) for j in read],
+        }
 
     def whitening(self, statistics: CategoricalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the free levels, and center and width of their posterior log-ratios."""

@@ -49,6 +49,7 @@ class ColumnSets(Averaged):
     share: float
     log_bayes_factor: Float[np.ndarray, "*lead feature"] | float = 0.0
 
+    no_program: ClassVar[str] = "it averages over all sets of columns"
     axes: ClassVar = {"log_bayes_factor": ("feature",)}
 
     def __repr__(self) -> str:

@@ -25,6 +25,7 @@ from bayesgen.likelihoods.base import (
     require_one_of,
     row_chunks,
 )
+from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.likelihoods.remainder import UNIT, Remainder, relative, subtracted
@@ -111,7 +112,6 @@ class Columnwise(ExponentialFamily[CellSums]):
     """
 
     sparse: ClassVar[bool] = True
-    story_methods: ClassVar = ("parameter_priors", "story")
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Settings that are words, and the words that they may be."""
 
@@ -373,6 +373,17 @@ class Columnwise(ExponentialFamily[CellSums]):
         feature = numpyro.plate(f"{name}.feature", p, dim=-1)
         with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
             return {n: numpyro.sample(f"{name}.{n}", d) for n, d in self.parameter_priors().items()}
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return the numbers of each column, or of all where they have but one in common."""
+        shape = np.broadcast_shapes(*(value.shape for value in self.arrays().values()))
+        stated = {n: getattr(self, n) for n in self.axes if n in self.hyperparameters}
+        return {
+            n: literal(value[:, 0])
+            if "common" in self.axes[n]
+            else [literal(v) for v in np.broadcast_to(value, (len(value), shape[1])).T]
+            for n, value in stated.items()
+        }
 
     def whitening(self, statistics: Sums) -> dict[str, tuple[np.ndarray, ...]]:
         """Return center and width of the posterior of unconstrained values, from draws."""

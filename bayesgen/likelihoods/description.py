@@ -1,8 +1,9 @@
-"""Families in words: their densities, settings and programs, and draws of parameters by entry."""
+"""Families in words: their densities and settings, and draws of parameters by entry."""
 
 import dataclasses
 import inspect
 import itertools
+import pprint
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,21 +11,20 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.typing import Traceable
+
 
 @dataclasses.dataclass(frozen=True)
 class Description:
     """A family in words.
 
     distribution: of a row given its class. dependence: of the columns of the row. settings: "rows
-    4, spread shared"; "" without any. program: the source code that draws the parameters.
-    no_program: a sentence on why there is none.
+    4, spread shared"; "" without any.
     """
 
     distribution: str
     dependence: str
     settings: str
-    program: str
-    no_program: str = ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,13 +99,18 @@ def settings(family: Any) -> str:
     return ", ".join(named)
 
 
-def source(functions: Sequence[Callable]) -> str:
-    """Return the source code of functions; a comment in place of code that is not available."""
-    texts = []
-    for function in functions:
-        try:
-            texts.append(textwrap.dedent(inspect.getsource(function)))
-        except (OSError, TypeError):
-            name = getattr(function, "__name__", "the program")
-            texts.append(f"# the source of {name} is not available\n")
-    return "\n".join(texts)
+def source(function: Callable) -> str:
+    """Return the source code of a function; a comment in place of code that is not available."""
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return f"# the source of {getattr(function, '__name__', 'it')} is not available\n"
+
+
+def literal(values: Traceable, lead: int = 1) -> str:
+    """Return an array as code; of its first `lead` axes, those along which nothing varies go."""
+    values = np.asarray(values)
+    while lead and values.ndim and (values == values[:1]).all():
+        values, lead = values[0], lead - 1
+    code = pprint.pformat(values.tolist(), width=72, compact=True)
+    return f"jnp.array({textwrap.indent(code, ' ' * 10).lstrip()})" if values.ndim else code

@@ -223,6 +223,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
     kind: ClassVar[str] = "levels"
     distribution_words: ClassVar[str] = "fractions of all combinations of levels"
     joint: ClassVar[bool] = True
+    no_program: ClassVar[str] = "a table of all combinations of levels is too long to read"
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
     supports: ClassVar = {"probs": "simplex"}

@@ -14,6 +14,7 @@ from bayesgen.likelihoods.base import (
     broadcast_guess,
     require_unit_sums,
 )
+from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.likelihoods.multinomial_scores import (
     averaged,
@@ -151,6 +152,11 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         "length_weight": ("entry",),
     }
     supports: ClassVar = {"probs": "simplex"}
+    program_priors: ClassVar = {"probs": "dist.Dirichlet(rows * probs)"}
+    # words that were not counted are taken out of the urn
+    program_cells: ClassVar[str] = (
+        "dist.Multinomial(known.sum(-1), logits=jnp.where(seen, jnp.log(probs[y]), -1e9))"
+    )
     param_axes: ClassVar = {"probs": ("class", "feature")}
     hyperparameters: ClassVar = {
         "probs": "simplex",
@@ -302,6 +308,10 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
                 "Use inference='exact', 'map' or 'mle', which have closed forms.",
             )
         return super().whitening(statistics)
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return the guess, and strengths that multiply (class, word)."""
+        return {"probs": literal(self.probs), "rows": literal(self.rows[:, None], 2)}
 
     def word_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the log probability of each word minus its mean over classes; times the former."""

@@ -78,12 +78,22 @@ class Normal(Columnwise):
     location_params: ClassVar = ("mean",)
     axes: ClassVar = dict.fromkeys(("mean", "mean_rows", "variance", "variance_rows"), CELLS)
     supports: ClassVar = {"mean": "real", "variance": "positive"}
+    program_priors: ClassVar = {
+        "variance": "dist.InverseGamma(variance_rows / 2, variance_rows * variance / 2)",
+        "mean": "dist.Normal(mean, jnp.sqrt(variance / mean_rows))",
+    }
+    program_cells: ClassVar[str] = "dist.Normal(mean[y], jnp.sqrt(variance[y]))"
     options: ClassVar = {"spread": ("per_class", "shared"), "prior": ("conjugate", "reference")}
 
     @property
     def improper(self) -> bool:
         """Whether the prior is improper: a reference prior before any rows."""
         return self.prior == "reference" and bool((np.asarray(self.mean_rows) <= 0).any())
+
+    @property
+    def program_shared(self) -> tuple[str, ...]:
+        """The variance, if all classes have it in common."""
+        return ("variance",) if self.spread == "shared" else ()
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return x^2, x and 1."""

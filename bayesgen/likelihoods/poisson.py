@@ -47,6 +47,8 @@ class Poisson(Columnwise):
     distribution_words: ClassVar[str] = "Poisson counts"
     axes: ClassVar = {"rate": CELLS, "rows": CELLS}
     supports: ClassVar = {"rate": "positive"}
+    program_priors: ClassVar = {"rate": "dist.Gamma(rows * rate, rows)"}
+    program_cells: ClassVar[str] = "dist.Poisson(rate[y])"
     hyperparameter_grid: ClassVar = {"rows": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:

@@ -32,6 +32,7 @@ class FittedClassifier(Predicting, Protocol):
     typicality: Callable[..., Any]
     evidence: Callable[..., Any]
     relevance: Callable[..., Any]
+    program: Callable[[], str]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the arguments."""

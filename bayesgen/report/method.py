@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from bayesgen.likelihoods.description import Description, source
+from bayesgen.errors import BayesgenError
+from bayesgen.likelihoods.description import Description
 from bayesgen.page import Bar, Cell, Grid
 from bayesgen.plots.fitted import Model, Stack
-from bayesgen.report.subject import Subject, Values, named, story_of
+from bayesgen.report.subject import Subject, Values, named
 from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "
@@ -25,14 +26,14 @@ INFERENCES = {
 
 
 def method(subject: Subject) -> Values:
-    """Return the method in words, members or likelihoods as a table, and the programs."""
-    report, story = subject.clf.report_, story_of(subject.clf)
+    """Return the method in words, members or likelihoods as a table, and the program."""
+    report = subject.clf.report_
     details = {name: value for name, value in report.details.items() if MEMBER not in name}
     lines = [[name, number(float(value))] for name, value in details.items()]
-    programs: dict[tuple[str, str], tuple[Description, list]] = {}
-    for model in () if story else subject.models.values():
-        for family, columns in descriptions(model):
-            programs.setdefault((family.program, family.no_program), (family, columns))
+    try:
+        program, reason = subject.clf.program(), ""
+    except BayesgenError as error:
+        program, reason = "", str(error)
     return {
         "report": report,
         "inference": INFERENCES.get(report.method, report.method),
@@ -40,8 +41,8 @@ def method(subject: Subject) -> Values:
         if subject.stack
         else _likelihoods(subject.models[subject.name]),
         "diagnostics": Grid(["", "value"], lines, right=(1,)),
-        "story": source([story]) if story else "",
-        "programs": list(programs.values()),
+        "program": program,
+        "no_program": reason,
     }
 
 

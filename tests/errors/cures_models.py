@@ -73,6 +73,7 @@ def impossible(inference):
     )
 
 
+MANY_WORDS = [" ".join(f"w{i}" for i in range(60)), "w1 w2"]
 DICE = pd.DataFrame({"a": [1.0, 2, 3, 1, 0, 2], "b": [0.0, 1, 0, 3, 2, 4]})
 
 
@@ -239,6 +240,15 @@ words(list("abab"))
 words(binary=True).predict(["zebra"])
     binary=False
     quietly(words(binary=False).predict, ["zebra"])
+general(bg.KernelDiscriminant()).program()
+    its kernels are the rows of the fit. Fit bg.NaiveBayes()
+    naive(NUMBERS).program()
+naive(NUMBERS, likelihood=bg.Normal(prior="reference")).program()
+    an improper prior draws no parameters. Pass prior='conjugate'
+    naive(NUMBERS, likelihood=bg.Normal(prior="conjugate")).program()
+words(MANY_WORDS, [0, 1]).program()
+    Count fewer: vectorizer=CountVectorizer(max_features=50)
+    words(MANY_WORDS, [0, 1], vectorizer=CountVectorizer(max_features=50)).program()
 naive(inference="gibbs")
     inference='auto'
     naive(inference="auto")

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Likelihood, fill_cell_by_cell
+from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
 from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
@@ -19,6 +20,16 @@ CELLS = 1 << 21
 FEWER, FEWEST = 16, 8
 """Chunks of rows come in few sizes, each a sixteenth of the next and none below 8 rows: as many
 programs are compiled, and the last chunk is filled up."""
+DEFAULT_PRIOR = '''\
+def default_prior(family, names, centre, factor, *before):
+    """Return the prior of the last parameter named, given the values of those before it.
+
+    On the real line they are normal, with the mean `centre` and the covariance factor @ factor.T.
+    """
+    onto, i = [dist.biject_to(family.arg_constraints[name]) for name in names], len(before)
+    u = jnp.array([f.inv(value) - c for f, value, c in zip(onto, before, centre)])
+    mean = centre[i] + factor[i, :i] @ jnp.linalg.solve(factor[:i, :i], u) if i else centre[i]
+    return dist.TransformedDistribution(dist.Normal(mean, factor[i, i]), onto[i])'''
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +73,8 @@ class Family(Likelihood[Values]):
     centre: np.ndarray | None = dataclasses.field(default=None, init=False)
     factor: np.ndarray | None = dataclasses.field(default=None, init=False)
 
+    no_program: ClassVar[str] = "its distribution or a prior is not one of numpyro.distributions"
+    program_function: ClassVar[str] = DEFAULT_PRIOR
     hyperparameters: ClassVar = {"rows": "positive"}
     scalars: ClassVar = ("rows",)
     axes: ClassVar = {
@@ -206,6 +219,40 @@ class Family(Likelihood[Values]):
                 params[parameter] = numpyro.sample(site, prior)
                 steps.append((bijection.inv(params[parameter]) - mean) / width)
         return params
+
+    @property
+    def program_priors(self) -> dict[str, str]:
+        """The prior of each free parameter; a default one depends on those drawn before."""
+        priors = {n: shown(prior) for n, prior in (self.priors or {}).items()}
+        default = [n for n in self.declaration.names if n not in priors]
+        for i, n in enumerate(default):
+            names = ", ".join(["centre", "factor", *default[:i]])
+            priors[n] = f"default_prior({self._program_class}, {default[: i + 1]}, {names})"
+        return {n: priors[n] for n in self.declaration.names}
+
+    @property
+    def program_cells(self) -> str:
+        """The distribution, if it and its priors are NumPyro's."""
+        given = [f"{n}={n}[y]" for n in self.declaration.names]
+        given += [f"{n}={value!r}" for n, value in self.declaration.fixed]
+        spelled_out = [self.distribution, *(self.priors or {}).values()]
+        is_of_numpyro = all(isinstance(value, str | tuple) for value in spelled_out)
+        return f"{self._program_class}({', '.join(given)})" if is_of_numpyro else ""
+
+    @property
+    def _program_class(self) -> str:
+        return f"dist.{self.declaration.distribution.__name__}"
+
+    @property
+    def program_filler(self) -> float:
+        """A value inside the support."""
+        return self.declaration.typical
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return center and factor of the default priors of each column."""
+        free = np.flatnonzero(~self.declaration.stated)
+        centre, factor = self.centre[..., free].swapaxes(0, 1), self.factor[:, free][..., free]
+        return {"centre": list(map(literal, centre)), "factor": [literal(f, 0) for f in factor]}
 
     def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the location and scale of the posterior of u, by parameter.

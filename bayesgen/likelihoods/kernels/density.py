@@ -90,6 +90,7 @@ class KernelDensity(Conjugate[Values]):
     column: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     keeps_rows: ClassVar[bool] = True
+    no_program: ClassVar[str] = "its kernels are the values of the fit"
     distribution_words: ClassVar[str] = "kernel density estimate"
     axes: ClassVar = {
         **dict.fromkeys(("grid", "log_weight"), ("class", "feature", "bandwidth")),

@@ -117,11 +117,7 @@ class KernelDiscriminant(Conjugate[Rows]):
     log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "numbers"
-    no_program: ClassVar[str] = (
-        "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
-        "no program."
-    )
-    story_methods: ClassVar = ()
+    no_program: ClassVar[str] = "its kernels are the rows of the fit"
     only_exact: ClassVar = (
         "its kernels are the training rows themselves, whose weights have only a posterior in "
         "closed form",

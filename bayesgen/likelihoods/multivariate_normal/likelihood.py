@@ -21,6 +21,7 @@ from bayesgen.likelihoods.base import (
     is_learned,
     require_one_of,
 )
+from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.elimination import DrawnPrecisions
@@ -149,6 +150,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         "cholesky": ("class", "feature", "feature"),
     }
     supports: ClassVar = {"mean": "vector", "cholesky": "covariance factor"}
+    program_function: ClassVar[str] = lkj_and_wishart.NORMAL
     hyperparameters: ClassVar = {
         "mean": "real",
         "scale": "covariance",
@@ -563,6 +565,47 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             normal = dist.MultivariateNormal(self.mean, scale_tril=spread)
             mean = numpyro.sample(f"{name}.mean", normal)
         return {"mean": mean, "cholesky": factor}
+
+    @property
+    def program_shared(self) -> tuple[str, ...]:
+        """The covariance, if all classes have it in common."""
+        return ("cholesky", "deviation", "correlation") if self.shared else ()
+
+    @property
+    def program_priors(self) -> dict[str, str]:
+        """The prior of the covariance's factor, or of deviations and correlations, and means."""
+        factor, wishart = "cholesky", "degrees, scale_matrix=covariance_rows * scale"
+        priors = {"cholesky": f"dist.InverseWishartCholesky({wishart})"}
+        if not self.conjugate:
+            factor, p = "deviation[..., None] * correlation", self.mean.shape[1]
+            guess = "jnp.sqrt(jnp.diagonal(scale, 0, -2, -1) * jnp.pi / 2)"
+            lkj = f"LKJCholesky({p}, concentration)" if p > 1 else "Delta(jnp.ones((1, 1)), 0, 2)"
+            priors = {
+                "deviation": f"dist.HalfNormal({guess}).to_event(1)",
+                "correlation": f"dist.{lkj}",
+            }
+        spread = f"{factor} * mean_rows**-0.5"
+        return {**priors, "mean": f"dist.MultivariateNormal(mean, scale_tril={spread})"}
+
+    @property
+    def program_cells(self) -> str:
+        """The normal of the columns that are observed."""
+        factor = "cholesky[y]" if self.conjugate else "deviation[y][..., None] * correlation[y]"
+        return f"observed_normal(mean[y], {factor}, seen)"
+
+    def program_numbers(self) -> dict[str, str | list[str]]:
+        """Return guesses, and strengths that multiply matrices (class, feature, feature)."""
+        matrix, diagonal = self.scale[0], self.scale[0].diagonal()
+        is_diagonal = (self.scale == matrix).all() and np.count_nonzero(matrix) == len(matrix)
+        numbers: dict[str, str | list[str]] = {
+            "mean": literal(self.mean),
+            "mean_rows": literal(self.mean_rows[:, None, None], 3),
+            "scale": f"jnp.diag({literal(diagonal, 0)})" if is_diagonal else literal(self.scale),
+        }
+        if not self.conjugate:
+            return {**numbers, "concentration": repr(float(self.concentration))}
+        rows = literal(self.covariance_rows[:, None, None], 3)
+        return {**numbers, "covariance_rows": rows, "degrees": literal(self.degrees)}
 
     def whitening(
         self, statistics: MultivariateNormalStatistics

@@ -153,3 +153,16 @@ def inverse_wishart(prior: Likelihood) -> Any:
     matrix = prior.covariance_rows[:, None, None] * prior.scale
     degrees = prior.mean.shape[1] - 1 + prior.covariance_rows
     return dist.InverseWishartCholesky(degrees, scale_matrix=matrix)
+
+
+# -- the program as text ---------------------------------------------------------------------------
+
+NORMAL = '''\
+def observed_normal(mean, factor, seen):
+    """Return the normal of columns that are seen; the others have density 1 at 0, independently."""
+    both = seen[:, :, None] & seen[:, None, :]
+    covariance = factor @ jnp.swapaxes(factor, -1, -2)
+    strangers = jnp.eye(mean.shape[-1]) / (2 * jnp.pi)
+    return dist.MultivariateNormal(
+        jnp.where(seen, mean, 0), jnp.where(both, covariance, strangers)
+    )'''
