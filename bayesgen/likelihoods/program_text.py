@@ -52,7 +52,7 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
     elif many:
         reason = f"it would name {len(columns):,} words, and at most {MOST_WORDS} are written"
         cure = f"Count fewer: vectorizer=CountVectorizer(max_features={MOST_WORDS})."
-    if part.improper or many or not part.program_cells:
+    if part.improper or many or not (part.program_cells and _is_of_this_program(part)):
         raise unsupported(f"the program of {part.title} as text", reason, cure)
     numbers, cells = part.program_numbers(), part.program_cells
     looped = any(not isinstance(code, str) for code in numbers.values())
@@ -92,3 +92,13 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
         cells=cells,
     )
     return "\n".join([*before, loop])
+
+
+def _is_of_this_program(part: Likelihood) -> bool:
+    """Return whether the code states the program that draws: not if a subclass draws otherwise."""
+    for cls in type(part).__mro__:
+        if "program_cells" in vars(cls):
+            return True
+        if {"story", "parameter_priors"} & vars(cls).keys():
+            return False
+    return False

@@ -226,3 +226,13 @@ def test_a_stack_writes_its_members():
         assert f"\n# {member}: " in text
     assert text.count("def observed_normal(") == 1
     assert max(map(len, text.splitlines())) <= 180
+
+
+def test_a_subclass_with_a_program_of_its_own_has_no_text():
+    class Flat(Normal):
+        def story(self, name):
+            return {}
+
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(bg.errors.UnsupportedOperation, match="a family of your own states none"):
+        bg.NaiveBayes(Flat()).fit(X, y).program()
