@@ -783,8 +783,8 @@ class StackedClassifier(Classifier):
             path: of the file.
             rows: whether the file holds the rows of the fit too, with labels and weights, so that
                 the loaded stack has `partial_fit`, `merge` and `forget`. Without them a file still
-                holds up to 1,000 rows as centers of the kernels of automatic members, and of a
-                forest digests and classes of up to 2,000; of a discriminant the rows that it learned from.
+                holds up to 1,000 rows as centers of the kernels of automatic members, of a
+                forest digests and classes of up to 2,000, and of a discriminant its rows.
 
         Raises:
             InvalidFile: part of the model is not data; no file can be written to the path.
