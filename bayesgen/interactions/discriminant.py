@@ -188,10 +188,11 @@ class Discriminant(Term):
 
     def log_density(self, encoded: Encoded) -> Joint:
         """Return log P(y = k given x) - log pi_k, averaged over priors."""
-        x, log_weight = self.standardized(encoded), self.scores @ self.weight
+        x, log_weight = self.standardized(encoded), (self.scores @ self.weight)[:, None]
         none = np.zeros(len(x), dtype=int)
         logs = self.without(x, none, none.astype(float))
-        return log_sum_exp((log_weight - log_sum_exp(log_weight))[:, None, None] + logs, axis=0)
+        log_weight = log_weight - log_sum_exp(log_weight, axis=0)
+        return log_sum_exp(log_weight[..., None] + logs, axis=0)
 
     def left_out(self, encoded: Encoded, y: Labels, away: Weights) -> Joint:
         """Return the same for rows of the fit, each without itself, also in the priors' weights."""
