@@ -116,7 +116,8 @@ class StackedClassifier(Classifier):
     Two interactions may join automatic members, each where the score of rows left out rises by more
     than its standard error (`bayesgen.interactions`): a forest of trees with Dirichlet leaves, in
     both pools, and pairs of columns of levels, in the log-linear one. The forest predicts a row
-    left out by the trees grown without it.
+    left out by the trees grown without it. Where columns outnumber rows, a linear discriminant
+    ("discriminant") may join in place of both.
 
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
@@ -168,7 +169,7 @@ class StackedClassifier(Classifier):
             fitting failed, or the table has more than 100 numeric columns or indicators of levels,
             so that structures of cubic cost were not tried.
         weights_: weights by name in the linear pool, which sum to one: of the members, and of
-            "forest" if it joined.
+            "forest" or "discriminant" if it joined.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_, inference_, report_, unlabelled_weight_, label_distributions_: ...
@@ -519,6 +520,7 @@ class StackedClassifier(Classifier):
         self._split = split_in_pool(fitted)
         stack = judges.weighed(Members(fitted, self._split), judgements)
         apart = [name for name, member in fitted.items() if member.columns_apart]
+        apart = apart or [name for name in fitted if name == "average"]
         if pool and isinstance(self.members, str) and apart:
             cells = JudgedCells.of(
                 apart[0], fitted[apart[0]], judgements[apart[0]].scores, rows, judged
@@ -796,8 +798,8 @@ class StackedClassifier(Classifier):
             path: of the file.
             rows: whether the file holds the rows of the fit too, with labels and weights, so that
                 the loaded stack has `partial_fit`, `merge` and `forget`. Without them a file still
-                holds up to 1,000 rows as centers of the kernels of automatic members, and of a
-                forest digests and classes of up to 2,000.
+                holds up to 1,000 rows as centers of the kernels of automatic members, of a
+                forest digests and classes of up to 2,000, and of a discriminant its rows.
 
         Raises:
             InvalidFile: part of the model is not data; no file can be written to the path.

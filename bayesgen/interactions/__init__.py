@@ -1,5 +1,6 @@
 """What columns say of a class together, as parts of a log-linear pool: pairs, and a forest."""
 
+from bayesgen.interactions.discriminant import Discriminant as Discriminant
 from bayesgen.interactions.forest import Forest as Forest
 from bayesgen.interactions.kinds import NONE as NONE
 from bayesgen.interactions.kinds import Interactions as Interactions

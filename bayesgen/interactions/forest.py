@@ -133,7 +133,7 @@ class Forest(Term):
             bag=bag,
             y=rows.y,
             weight=rows.weight,
-            key=_keys(rows.x, rows.y),
+            key=row_keys(rows.x, rows.y),
             n_classes=n_classes,
         )
         places = [(empty, empty, np.empty(0))]  # of a table without an observed cell
@@ -211,7 +211,7 @@ class Forest(Term):
         out, less, start = [], [], 0
         for x, (row, tree, leaf, share) in self._chunks(encoded):
             part = slice(start, start := start + len(x))
-            entry = self._entries(x, y[part])
+            entry = row_positions(self.key, x, y[part])
             known = np.maximum(entry, 0)
             lost = np.where(entry >= 0, away[part], 0.0)
             stays = np.clip(1 - lost / self.weight[known], 0.0, 1.0)
@@ -281,25 +281,9 @@ class Forest(Term):
         places = csr_array((share / len(self.root), (row, leaf)), (n_rows, size))
         return (places @ in_leaves.reshape(size, -1)).reshape(n_rows, *in_leaves.shape[1:])
 
-    # -- rows of the fit ---------------------------------------------------------------------------
-
-    def _entries(self, x: Numbers, y: Labels) -> Int[np.ndarray, " row"]:
-        """Return which of the distinct rows of the fit each row is, -1 of a row of none."""
-        key = _keys(x, y)
-        order = np.argsort(self.key)
-        place = np.minimum(np.searchsorted(self.key, key, sorter=order), len(order) - 1)
-        return np.where(self.key[order[place]] == key, order[place], -1)
-
     def shifted(self, origin: Mapping[str, np.ndarray]) -> "Forest":
         """Return the forest of x + origin when this one is of x; origin: by block."""
-        by = np.concatenate(
-            [
-                np.zeros(_width(cell))
-                if cell.levels or cell.block not in origin
-                else origin[cell.block][[cell.position]]
-                for cell in self.cells
-            ]
-        )
+        by = origins(self.cells, origin)
         inner = self.column >= 0
         moved = self.threshold + np.where(inner, by[self.column], 0.0)
         return self.with_arrays({"threshold": moved})
@@ -323,7 +307,7 @@ def _width(cell: Cell) -> int:
     return cell.levels if cell.levels > 2 else 1
 
 
-def _keys(x: Numbers, y: Labels) -> Int[np.ndarray, " row"]:
+def row_keys(x: Numbers, y: Labels) -> Int[np.ndarray, " row"]:
     """Return a digest of the cells and the class of each row."""
     # one zero, and one NaN
     cells = np.where(np.isnan(x), np.nan, x + 0.0)
@@ -332,6 +316,26 @@ def _keys(x: Numbers, y: Labels) -> Int[np.ndarray, " row"]:
         for row, k in zip(cells, y.tolist(), strict=True)
     ]
     return np.frombuffer(b"".join(digests), dtype=np.int64)
+
+
+def row_positions(key: Int[np.ndarray, " entry"], x: Numbers, y: Labels) -> Int[np.ndarray, " row"]:
+    """Return which of distinct rows, by their digests, each row is, -1 of a row of none."""
+    keys = row_keys(x, y)
+    order = np.argsort(key)
+    place = np.minimum(np.searchsorted(key, keys, sorter=order), len(order) - 1)
+    return np.where(key[order[place]] == keys, order[place], -1)
+
+
+def origins(cells: Sequence[Cell], origin: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the offset of each feature; origin: of the columns of numbers, by block."""
+    return np.concatenate(
+        [
+            np.zeros(_width(cell))
+            if cell.levels or cell.block not in origin
+            else origin[cell.block][[cell.position]]
+            for cell in cells
+        ]
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

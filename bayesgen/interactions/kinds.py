@@ -2,19 +2,21 @@
 
 import dataclasses
 
+from bayesgen.interactions.discriminant import Discriminant
 from bayesgen.interactions.forest import Forest
 from bayesgen.interactions.pair import Pair
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Interactions:
-    """A forest, pairs of columns, both or none.
+    """A term of all columns, pairs of columns, both or none.
 
-    reads: name of the member whose rows they read.
+    reads: name of the member whose rows they read. joint: a forest, or a discriminant where columns
+    outnumber rows: a member of the stack too.
     """
 
     reads: str = ""
-    forest: Forest | None = None
+    joint: Forest | Discriminant | None = None
     pairs: tuple[Pair, ...] = ()
 
 

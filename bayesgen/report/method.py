@@ -10,7 +10,11 @@ from bayesgen.report.subject import Subject, Values, named
 from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "
-FOREST, PAIR = "classification trees of all columns, averaged", "levels of two columns together"
+PAIR = "levels of two columns together"
+JOINT = {
+    "forest": "classification trees of all columns, averaged",
+    "discriminant": "normal with one covariance, of more columns than rows",
+}
 """Details of a report that stand in the table of members."""
 INFERENCES = {
     "exact": "closed form (exact)",
@@ -72,7 +76,7 @@ def _members(stack: Stack) -> Grid:
         weights = (line["weight"], line["log_linear_weight"])
         bars = ["" if np.isnan(w) else Bar(max(-1.0, min(w, 1.0)), f"{w:.2f}") for w in weights]
         loss = line["leave_one_out_log_loss"]
-        structure = FOREST if name in stack.weights_ else PAIR
+        structure = JOINT.get(str(name), PAIR)
         if name in stack.members_:
             structure = _structure(stack.members_[str(name)])
         lines.append([str(name), structure, "" if np.isnan(loss) else f"{loss:.3f}", *bars])

@@ -11,7 +11,7 @@ from bayesgen.interactions import Forest, Pair
 
 
 def kinds(stack):
-    return stack._interactions.forest is not None, [p.title for p in stack._interactions.pairs]
+    return stack._interactions.joint is not None, [p.title for p in stack._interactions.pairs]
 
 
 def test_a_forest_and_the_pair_that_interacts_join():

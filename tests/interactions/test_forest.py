@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayesgen.interactions import Cell, Forest
-from bayesgen.interactions.forest import LEAF_ROWS, TREES, features
+from bayesgen.interactions.forest import LEAF_ROWS, TREES, features, row_positions
 
 CELLS = (Cell("u", 0, 0), Cell("v", 0, 0), Cell("w", 0, 3), Cell("z", 0, 2))
 
@@ -62,7 +62,7 @@ def by_definition(forest, x, rows, bags, pi):
 def entries(forest, encoded, y):
     """Return the distinct rows in the order of the forest, and the entry of each row."""
     x = features(CELLS, encoded)
-    entry = forest._entries(x, y)
+    entry = row_positions(forest.key, x, y)
     rows = np.empty((len(forest.y), x.shape[1]))
     rows[entry] = x
     return rows, entry

@@ -10,10 +10,7 @@ from bayesgen import diagnose, explain
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.stack.interactions import (
-    FOREST,
-    relative_scores,
-)
+from bayesgen.estimators.stack.interactions import relative_scores
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.inference import Mixture, Posterior, Report
@@ -46,16 +43,16 @@ class Members:
 
     def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
         """Return the weighted mean of their posteriors."""
-        reader, forest = self.interactions.reads, self.interactions.forest
+        reader, joint = self.interactions.reads, self.interactions.joint
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
         imputers = tuple(dense and member.imputes for dense, member in members)
         pairs = self.interactions.pairs
         terms, reads = ({reader: pairs} if pairs else {}), {}
-        if forest is not None:
-            log_class, reads = parts[reader].log_classes(), {FOREST: reader}
-            parts[FOREST] = Posterior(RelativeDensity(Reader({}), report, forest, log_class))
+        if joint is not None:
+            log_class, reads = parts[reader].log_classes(), {joint.title: reader}
+            parts[joint.title] = Posterior(RelativeDensity(Reader({}), report, joint, log_class))
             densities, imputers = (*densities, False), (*imputers, False)
         return Mixture(
             Reader({}), report, parts, weights, densities, imputers, self.split, terms, reads
@@ -240,10 +237,10 @@ class FittedStack(Fitted):
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
             scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
             left_out[name] = MemberScores(scores, posterior.readout)
-        if (forest := self.members.interactions.forest) is not None:
-            log_density = forest.left_out(by_member[FOREST], y, weight)
+        if (joint := self.members.interactions.joint) is not None:
+            log_density = joint.left_out(by_member[joint.title], y, weight)
             scores = left_out[self.members.interactions.reads].scores
-            left_out[FOREST] = relative_scores(log_density, scores)
+            left_out[joint.title] = relative_scores(log_density, scores)
         of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, y, weight))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))

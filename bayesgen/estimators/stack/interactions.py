@@ -12,13 +12,11 @@ from bayesgen.inference import BAYES, Misfit
 from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
-from bayesgen.interactions import Cell, Forest, Pair, Term, informative_pairs
+from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 LEAST_GAIN = 1.0
 """Nats by which an interaction must raise the log score of all left-out rows."""
-FOREST = "forest"
-"""The name of the forest among the members."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class JudgedCells:
 
     reads: name of the member that reads them. cells: where its rows have each column, by name.
     encoded: by block. y: class codes. weight: of the rows. scores: of the member, each row left
-    out.
+    out. wide: whether columns outnumber rows, so that none is a block of its own.
     """
 
     reads: str
@@ -36,6 +34,7 @@ class JudgedCells:
     y: Labels
     weight: Weights
     scores: Scores
+    wide: bool = False
 
     @classmethod
     def of(
@@ -47,7 +46,7 @@ class JudgedCells:
 
         Args:
             name: of the member.
-            member: with a block for each column.
+            member: with a block for each column, or of more columns than rows.
             scores: what it says of the rows, each left out.
             rows: of the fit.
             judged: which of them.
@@ -65,16 +64,18 @@ class JudgedCells:
             for j, column in enumerate(columns)
             if (block, j) in places
         }
-        return cls(name, cells, labelled.encoded, labelled.y, weight, scores)
+        wide = not member.columns_apart
+        return cls(name, cells, labelled.encoded, labelled.y, weight, scores, wide)
 
     def left_out(self, term: Term) -> Joint:
         """Return what a term says of each row without it."""
         return term.left_out(self.encoded, self.y, np.minimum(self.weight, 1.0))
 
-    def forest(self) -> Forest:
-        """Return a forest of all columns."""
-        n_classes = self.scores.joint.shape[1]
-        return Forest.grown([*self.cells.values()], self.encoded, self.y, self.weight, n_classes)
+    def joint(self) -> Forest | Discriminant:
+        """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
+        cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
+        learned = Discriminant.of if self.wide else Forest.grown
+        return learned(cells, self.encoded, self.y, self.weight, n_classes)
 
     def misfit(self, log_proba: Joint) -> Misfit:
         """Return by how much a model may be wrong; log_proba: of each row without it."""
@@ -88,9 +89,9 @@ class JudgedCells:
         places = [dataclasses.replace(cell, block=f"{self.reads}/{cell.block}") for cell in cells]
         return dataclasses.replace(misfit, cells=tuple(places))
 
-    def judge_forest(self, forest: Forest) -> MemberScores:
-        """Return what a forest predicts of each row without it."""
-        return relative_scores(self.left_out(forest), self.scores)
+    def judge(self, term: Term) -> MemberScores:
+        """Return what a term predicts of each row without it."""
+        return relative_scores(self.left_out(term), self.scores)
 
     def pairs(self, log_proba: Joint) -> tuple[Pair, ...]:
         """Return the pairs of columns of levels that say more than a model does.

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.estimators.stack.fitted import Members
-from bayesgen.estimators.stack.interactions import FOREST, JudgedCells, gains
+from bayesgen.estimators.stack.interactions import JudgedCells, gains
 from bayesgen.inference import Mixture, Pooled, Posterior, Readout, Report, pooling, stacking
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
@@ -84,14 +84,16 @@ class Judges:
 
         simple: the stack without.
         """
-        members, forest, best = simple.members, cells.forest(), simple
-        if forest.splits:
-            joined = dataclasses.replace(members, interactions=Interactions(cells.reads, forest))
-            judgements = {**simple.judgements, FOREST: cells.judge_forest(forest)}
+        members, joint, best = simple.members, cells.joint(), simple
+        if joint.splits:
+            joined = dataclasses.replace(members, interactions=Interactions(cells.reads, joint))
+            judgements = {**simple.judgements, joint.title: cells.judge(joint)}
             best = self.better(simple, self.weighed(joined, judgements), cells.weight)
+        if cells.wide:
+            return best
         if pairs := cells.pairs(best.left_out):
-            forest = best.members.interactions.forest
-            interactions = Interactions(cells.reads, forest, pairs)
+            joint = best.members.interactions.joint
+            interactions = Interactions(cells.reads, joint, pairs)
             joined = dataclasses.replace(members, interactions=interactions)
             of_pairs = [cells.left_out(pair) for pair in pairs]
             best = self.better(best, self.weighed(joined, best.judgements, of_pairs), cells.weight)
