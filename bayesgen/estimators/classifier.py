@@ -1043,8 +1043,8 @@ class Classifier(Estimator):
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
         _, encoded, n_rows = self._encode_rows(X)
-        codes = validation.class_codes(y, self.classes_)
-        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
+        y = validation.membership(y, self.classes_)
+        return fitted.loo(encoded, y, validation.weights_of(sample_weight, n_rows), kind)
 
     @property
     def posterior_(self) -> Posterior:
