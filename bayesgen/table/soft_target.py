@@ -104,7 +104,7 @@ def _check(cells: Joint, names: Sequence, divide: str) -> None:
     if wrong.any():
         row, k = np.argwhere(wrong)[0].tolist()
         raise InvalidData(
-            "y holds {value} for class {label!r} in row {row:,}; probabilities of at least 0 "
+            "y holds {value:g} for class {label!r} in row {row:,}; probabilities of at least 0 "
             "that sum to one are needed, or a row of zeros where there is no label.",
             "Leave the row out: keep = numpy.arange(len(y)) != {row}; fit(X[keep], y[keep]).",
             value=float(cells[row, k]),
