@@ -4,6 +4,7 @@ import dataclasses
 from typing import cast
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
@@ -237,7 +238,11 @@ class Fitted:
 
 def _labelled(
     encoded: Encoded, y: Membership, weight: Weights
-) -> tuple[Encoded, Membership, Weights]:
+) -> tuple[
+    Encoded,
+    Int[np.ndarray, " labelled"] | Float[np.ndarray, "labelled class"],
+    Float[np.ndarray, " labelled"],
+]:
     """Return the rows that have a label."""
     there = np.flatnonzero(y != UNLABELLED if y.ndim == 1 else y.any(axis=1))
     return (

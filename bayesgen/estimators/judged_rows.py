@@ -67,7 +67,7 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
 
 def distinct_rows(
     identity: np.ndarray, codes: Labels, weight: Weights
-) -> tuple[Int[np.ndarray, " distinct"], Weights]:
+) -> tuple[Int[np.ndarray, " distinct"], Float[np.ndarray, " distinct"]]:
     """Return a position of each distinct row of a class, and the sum of the weights of its copies.
 
     Of copies it is that of the largest weight, so that which of them comes first does not matter.
