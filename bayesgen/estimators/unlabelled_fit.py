@@ -190,7 +190,11 @@ def stated_weight(weight: Weight) -> float:
     return float(cast(float, weight))
 
 
-def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, labels: Joint | None) -> Joint:
+def distributions(
+    seen: Sequence[TrainingRows],
+    classes: np.ndarray,
+    labels: Float[np.ndarray, "unlabelled class"] | None,
+) -> Joint:
     """Return P(y_i = k given all rows) of rows with a label and without.
 
     labels: those of the rows without one, in order; None: there are none.
