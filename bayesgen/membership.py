@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.typing import Joint, Labels, Membership, Weights
+from bayesgen.typing import Joint, Labels, Membership, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Entries:
             return cls(np.arange(len(y)), y, weight)
         row, code = np.nonzero(y)
         return cls(row, code, weight[row] * y[row, code])
+
+    def of_rows(self, x: Traceable) -> Traceable:
+        """Return the rows of the entries of one turn: x itself, uncopied, where these are all."""
+        return x if len(self.row) == x.shape[0] else x[self.row]
 
     @classmethod
     def in_turn(cls, y: Membership, weight: Weights) -> "Iterator[Entries]":

@@ -315,7 +315,7 @@ def without_each(statistics: S, y: Membership, away: Weights, alone: Callable[[E
 
 def _alone(prior: Likelihood, x: Rows, n_levels: tuple[int, ...], part: Entries) -> Statistics:
     """Return the statistics of each of the entries of some rows."""
-    return prior.statistics_per_row(x[part.row], part.weight, n_levels)
+    return prior.statistics_per_row(part.of_rows(x), part.weight, n_levels)
 
 
 def indispensable(x: Rows, y: Membership, weight: Weights, away: Weights) -> Positions:
@@ -453,8 +453,8 @@ def _incomplete_batch(
 
     def alone(part: Entries) -> Statistics:
         if not (mixed and isinstance(family, CellDistribution)):
-            return prior.statistics_per_row(cells[part.row], part.weight)
-        gaps = x[part.row]
+            return prior.statistics_per_row(part.of_rows(cells), part.weight)
+        gaps = part.of_rows(x)
         location, _, _ = family.conditional_given(params, gaps, part.code)
         return prior.statistics_per_row(np.where(np.isnan(gaps), location, gaps), part.weight)
 
