@@ -214,13 +214,17 @@ class Forest(Term):
         out, less, start = [], [], 0
         for x, (row, tree, leaf, share) in self._chunks(encoded):
             part = slice(start, start := start + len(x))
-            outside, lost = np.ones((len(self.root), len(x))), np.zeros((len(x), self.n_classes))
-            for rows in Entries.in_turn(y[part], away[part]):
-                entry = self._entries(x[rows.row], rows.code)
+            lost, outside = np.zeros((len(x), self.n_classes)), np.empty(0)
+            for turn, rows in enumerate(Entries.in_turn(y[part], away[part])):
+                entry = self._entries(rows.of_rows(x), rows.code)
                 known = np.maximum(entry, 0)
                 gone = np.where(entry >= 0, rows.weight, 0.0)
                 stays = np.clip(1 - gone / self.weight[known], 0.0, 1.0)
-                outside[:, rows.row] *= stays ** self.bag[:, known]
+                spared = stays ** self.bag[:, known]
+                if turn:
+                    outside[:, rows.row] *= spared
+                else:  # every row has a first class
+                    outside = spared
                 lost[rows.row, rows.code] = gone
             spoken = outside.mean(axis=0)
             share = share * (outside / np.where(spoken > 0, spoken, 1.0))[tree, row]
