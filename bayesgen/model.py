@@ -11,8 +11,9 @@ from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import CellDensities, is_missing
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.likelihoods.selection import Selection
+from bayesgen.membership import Entries
 from bayesgen.schema import PowerTransforms
-from bayesgen.typing import Encoded, Labels, Traceable, Weights
+from bayesgen.typing import Block, Encoded, Membership, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,18 +152,32 @@ class Model:
 def model_statistics(
     blocks: Mapping[str, Likelihood],
     encoded: Encoded,
-    y: Labels,
+    y: Membership,
     weight: Weights,
     *,
     n_classes: int,
     n_levels: Mapping[str, tuple[int, ...]],
 ) -> ModelStatistics:
     """Return the statistics of encoded rows for every block."""
-    count = np.bincount(y, weight, minlength=n_classes).astype(float)
+    entries = Entries.of(y, weight)
+    count = np.bincount(entries.code, entries.weight, minlength=n_classes).astype(float)
     parts = {
-        name: likelihood.statistics(
-            encoded[name], y, weight, n_classes=n_classes, n_levels=n_levels[name]
-        )
+        name: statistics_of(likelihood, encoded[name], y, weight, n_classes, n_levels[name])
         for name, likelihood in blocks.items()
     }
     return ModelStatistics(count, parts)
+
+
+def statistics_of(
+    likelihood: Likelihood,
+    x: Block,
+    y: Membership,
+    weight: Weights,
+    n_classes: int,
+    n_levels: tuple[int, ...],
+) -> Statistics:
+    """Return the statistics of encoded rows of a block, each in its classes."""
+    if y.ndim == 2:
+        entries = Entries.of(y, weight)
+        x, y, weight = x[entries.row], entries.code, entries.weight
+    return likelihood.statistics(x, y, weight, n_classes=n_classes, n_levels=n_levels)

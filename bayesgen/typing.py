@@ -26,8 +26,18 @@ else:
 
 __all__ = [
     *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
-    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels", "Numbers"),
-    *("LevelCounts", "Params", "Parts", "Traceable", "Transform", "Weights", "unchecked"),
+    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels"),
+    *(
+        "LevelCounts",
+        "Membership",
+        "Numbers",
+        "Params",
+        "Parts",
+        "Traceable",
+        "Transform",
+        "Weights",
+        "unchecked",
+    ),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
@@ -43,6 +53,8 @@ LevelCounts = tuple[int, ...]
 Joint = Float[np.ndarray, "row class"]
 JointDraws = Float[np.ndarray, "row draw class"]
 Parts = Float[np.ndarray, "row part class"]
+Membership = Labels | Joint
+"""Class codes of rows, or their shares of the classes (see `membership`)."""
 
 Traceable = Shaped[Any, "..."]
 """An array of NumPy, or a traced one of JAX in formulas that run under both."""

@@ -5,19 +5,20 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.typing import Joint, Labels
+from bayesgen.membership import expected, shares_of
+from bayesgen.typing import Joint, Membership
 
 BINS = 15
 """Number of confidence bins of Guo et al. (2017)."""
 
 
-def log_loss(y: Labels, probability: Joint) -> float:
+def log_loss(y: Membership, probability: Joint) -> float:
     """Return the mean of -log p(true class), in nats; 0 is perfect.
 
     It is infinite if a true class has probability 0. scikit-learn clips such a probability instead.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
 
     Source: Good (1952), Journal of the Royal Statistical Society B 14, 107-114.
@@ -29,17 +30,17 @@ def log_loss(y: Labels, probability: Joint) -> float:
         inf
     """
     with np.errstate(divide="ignore"):
-        return float(-np.log(probability[np.arange(len(y)), y]).mean())
+        return float(-expected(np.log(probability), y).mean())
 
 
-def brier(y: Labels, probability: Joint) -> float:
+def brier(y: Membership, probability: Joint) -> float:
     """Return the mean over rows of sum_k (p_k - [y = k])^2; 0 is perfect, 2 is the worst.
 
     This is Brier's own sum over all classes. For two classes it is twice the mean of (p - y)^2,
     which some libraries report.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
 
     Source: Brier (1950), Monthly Weather Review 78, 1-3.
@@ -50,15 +51,15 @@ def brier(y: Labels, probability: Joint) -> float:
         >>> brier(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
         1.25
     """
-    true = np.equal.outer(y, np.arange(probability.shape[1]))
-    return float(np.square(probability - true).sum(axis=1).mean())
+    share = shares_of(y, probability.shape[1])
+    return float((np.square(probability - share) + share * (1 - share)).sum(axis=1).mean())
 
 
-def accuracy(y: Labels, probability: Joint) -> float:
+def accuracy(y: Membership, probability: Joint) -> float:
     """Return the share of rows whose most probable class is true; ties go to the first class.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
 
     Examples:
@@ -67,10 +68,15 @@ def accuracy(y: Labels, probability: Joint) -> float:
         >>> accuracy(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
         0.5
     """
-    return float(np.mean(probability.argmax(axis=1) == y))
+    return float(_right(y, probability).mean())
 
 
-def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
+def _right(y: Membership, probability: Joint) -> Float[np.ndarray, " row"]:
+    """Return the share of each row that its most probable class has."""
+    return shares_of(y, probability.shape[1])[np.arange(len(y)), probability.argmax(axis=1)]
+
+
+def calibration_error(y: Membership, probability: Joint, bins: int = BINS) -> float:
     """Return the top-label expected calibration error, between 0 and 1; 0 is perfect.
 
     The rows are put into bins of equal width by their confidence, the probability of the most
@@ -84,7 +90,7 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
     between classifiers by log loss or Brier score.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
         bins: number of bins, at least 1.
 
@@ -99,7 +105,7 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
         0.25
     """
     confidence = probability.max(axis=1)
-    gap = (probability.argmax(axis=1) == y) - confidence
+    gap = _right(y, probability) - confidence
     place = bin_of(confidence, bins)
     return float(np.abs(np.bincount(place, gap, minlength=bins)).sum() / len(y))
 
@@ -110,7 +116,7 @@ def bin_of(probability: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray,
     return np.clip(np.ceil(probability * bins).astype(int) - 1, 0, bins - 1)
 
 
-def area_under_roc(y: Labels, probability: Joint) -> float:
+def area_under_roc(y: Membership, probability: Joint) -> float:
     """Return the area under the ROC curve (AUC).
 
     Two classes: the share of pairs, one row of each, in which the row of the second class has the
@@ -119,7 +125,7 @@ def area_under_roc(y: Labels, probability: Joint) -> float:
     or all rows.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
 
     Source: Hanley and McNeil (1982), Radiology 143, 29-36.
@@ -132,17 +138,19 @@ def area_under_roc(y: Labels, probability: Joint) -> float:
         0.75
     """
     classes = range(1, 2) if probability.shape[1] == 2 else range(probability.shape[1])
-    return float(np.mean([_higher(y == k, probability[:, k]) for k in classes]))
+    share = shares_of(y, probability.shape[1])
+    return float(np.mean([_higher(share[:, k], probability[:, k]) for k in classes]))
 
 
-def _higher(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> float:
-    events, others = int(event.sum()), int((~event).sum())
+def _higher(event: Float[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> float:
+    events, others = event.sum(), (1 - event).sum()
     if events == 0 or others == 0:
         return np.nan
-    _, place, count = np.unique(probability, return_inverse=True, return_counts=True)
-    # the mean rank of rows of equal probability counts ties half
-    rank = np.cumsum(count) - (count - 1) / 2
-    return float((rank[place][event].sum() - events * (events + 1) / 2) / (events * others))
+    _, place = np.unique(probability, return_inverse=True)
+    other = np.bincount(place, 1 - event)
+    # ties count half
+    below = np.cumsum(other) - other / 2
+    return float((below[place] * event).sum() / (events * others))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,7 +169,7 @@ class BrierDecomposition:
     uncertainty: float
 
 
-def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
+def brier_decomposition(y: Membership, probability: Joint) -> BrierDecomposition:
     """Return miscalibration, discrimination and uncertainty of the Brier score.
 
     Each class is taken against the rest (`event_decomposition`) and the parts are summed over
@@ -169,7 +177,7 @@ def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
     score.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
         probability: class probabilities, shape (row, class).
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
@@ -183,7 +191,8 @@ def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
         (0.125, 0.444)
     """
     classes = range(probability.shape[1])
-    parts = [event_decomposition(y == k, probability[:, k]) for k in classes]
+    share = shares_of(y, probability.shape[1])
+    parts = [event_decomposition(share[:, k], probability[:, k]) for k in classes]
     return BrierDecomposition(
         sum(part.miscalibration for part in parts),
         sum(part.discrimination for part in parts),
@@ -192,7 +201,8 @@ def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
 
 
 def event_decomposition(
-    event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]
+    event: Bool[np.ndarray, " row"] | Float[np.ndarray, " row"],
+    probability: Float[np.ndarray, " row"],
 ) -> BrierDecomposition:
     """Return the three parts of the mean of (p - event)^2.
 
@@ -201,7 +211,7 @@ def event_decomposition(
     uncertainty = S(f) = f (1 - f).
 
     Args:
-        event: whether it happened, shape (row,).
+        event: whether it happened, or with which probability, shape (row,).
         probability: its stated probability, shape (row,).
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
@@ -216,7 +226,11 @@ def event_decomposition(
     stated = np.square(probability - happened).mean()
     best = np.square(recalibrated(happened, probability) - happened).mean()
     constant = np.square(happened.mean() - happened).mean()
-    return BrierDecomposition(float(stated - best), float(constant - best), float(constant))
+    # of an event that is itself uncertain
+    chance = (happened * (1 - happened)).mean()
+    return BrierDecomposition(
+        float(stated - best), float(constant - best), float(constant + chance)
+    )
 
 
 def recalibrated(

@@ -21,11 +21,12 @@ from bayesgen.compare.as_text import (
     members_as_text,
     scores_as_text,
 )
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import not_one_of, out_of_range
 from bayesgen.errors.notes import Note, merged_by_name
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.plots.style import Axes, pyplot
-from bayesgen.typing import Joint, Labels
+from bayesgen.typing import Joint, Labels, Membership
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
 """True where a class is the true one of a row, and the probability it was given."""
@@ -66,7 +67,8 @@ class Comparison:
             When printed, warnings that differ only in columns, classes and numbers are merged.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
             rows of the first fold first.
-        y: class codes of these rows, shape (row,).
+        y: class codes of these rows, shape (row,), or probabilities of the classes where labels
+            are soft: every score is then the expected one.
         rows: their positions in X, shape (row,).
         fold: the number of the fold that scored them, shape (row,).
         train_size: number of rows fitted in each fold, drawn from its training rows; None: all of
@@ -94,7 +96,7 @@ class Comparison:
     noted: tuple[Note, ...]
     warned: dict[str, tuple[Note, ...]]
     probabilities: dict[str, Joint]
-    y: Labels
+    y: Membership
     rows: Labels
     fold: Labels
     train_size: int | None = None
@@ -125,7 +127,7 @@ class Comparison:
             random_state: seed of the simulation.
         """
         return calibrate.reliability(
-            self.y,
+            self._codes,
             self._probabilities_of(name),
             self.classes.tolist(),
             rng=np.random.default_rng(arguments.seed(random_state)),
@@ -161,7 +163,7 @@ class Comparison:
                 the second if its probability is at least that.
         """
         proba = self._probabilities_of(name)
-        return calibrate.confusion(self.y, proba, self.classes.tolist(), threshold=threshold)
+        return calibrate.confusion(self._codes, proba, self.classes.tolist(), threshold=threshold)
 
     def roc(self, name: str, *, positive: Hashable = None) -> pd.DataFrame:
         """Return the points of the ROC curve of a class, over all folds together.
@@ -254,7 +256,22 @@ class Comparison:
         if positive not in classes:
             raise not_one_of("positive", positive, classes)
         code = classes.index(positive)
-        return self.y == code, proba[:, code]
+        return self._codes == code, proba[:, code]
+
+    @property
+    def _codes(self) -> Labels:
+        """The class codes.
+
+        Raises:
+            UnsupportedOperation: labels are probabilities.
+        """
+        if self.y.ndim == 2:
+            raise UnsupportedOperation(
+                "curves and tables of this kind need one class for each row, and y holds "
+                "probabilities.",
+                "Compare by y.idxmax(axis=1), or read the scores in .table.",
+            )
+        return self.y
 
     @property
     def heading(self) -> str:

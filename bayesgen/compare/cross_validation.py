@@ -23,8 +23,8 @@ from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, as_frame, read_table, read_target
-from bayesgen.typing import AnyClassifier, Joint, Labels
+from bayesgen.table import Table, as_frame, read_soft_target, read_table, read_target, soft_target
+from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,13 +33,14 @@ class ComparedRows:
 
     X: dataframe or array, text columns as categories of the whole table. table: the same, read.
     classes: all labels, sorted. codes: the position among them of each row's label; -1 where a row
-    has none.
+    has none. shares: of each class, where labels are probabilities; codes are the most probable.
     """
 
     X: object
     table: Table
     classes: Shaped[np.ndarray, " class"]
     codes: Labels
+    shares: Joint | None = None
 
     @classmethod
     def read(cls, X: object, y: object) -> "ComparedRows":
@@ -48,7 +49,8 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
-        target, table = read_target(y), read_table(X)
+        soft, table = read_soft_target(y), read_table(X)
+        target = read_target(y) if soft is None else soft
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
@@ -67,7 +69,13 @@ class ComparedRows:
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        return cls(X, table, target.classes, target.codes)
+        shares = None if soft is None else soft.shares
+        return cls(X, table, target.classes, target.codes, shares)
+
+    @property
+    def y(self) -> Membership:
+        """The labels by which predictions are scored."""
+        return self.codes if self.shares is None else self.shares
 
     @functools.cached_property
     def matrix(self) -> Float[np.ndarray, "row feature"]:
@@ -83,9 +91,12 @@ class ComparedRows:
 
     def to_fit(
         self, rows: Int[np.ndarray, " _"], *, unlabelled: bool
-    ) -> tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"]]:
+    ) -> tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"] | pd.DataFrame]:
         """Return the positions of rows to fit, and their labels; unlabelled: None ones as well."""
         y, without = self.classes[self.codes[rows]], np.flatnonzero(self.codes < 0)
+        if self.shares is not None:
+            rows = np.concatenate([rows, without]) if unlabelled else rows
+            return rows, soft_target(self.shares[rows], self.classes)
         if not unlabelled or not len(without):
             return rows, y
         labels = np.concatenate([y.astype(object), np.full(len(without), None)])
@@ -149,6 +160,13 @@ def compare(
     _check(classifiers, random_state, n_jobs, progress)
     rows = ComparedRows.read(X, y)
     labelled, codes = rows.labelled, rows.codes
+    for name, classifier in cast(Mapping, classifiers).items():
+        if rows.shares is not None and not hasattr(classifier, "unlabelled"):
+            raise InvalidArgument(
+                "classifier {name!r} takes one class for each row, and y holds probabilities.",
+                "Leave it out, or pass y.idxmax(axis=1).",
+                name=name,
+            )
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups
@@ -305,7 +323,7 @@ def _comparison(
     """Return the result; available: the mean number of rows from which a fold draws its own."""
     held_out = [len(scored) for _, scored in folds]
     positions = np.concatenate([scored for _, scored in folds])
-    y, fold = rows.codes[positions], np.repeat(np.arange(len(folds)), held_out)
+    y, fold = rows.y[positions], np.repeat(np.arange(len(folds)), held_out)
     whole = {name: fits for (name, size), fits in results.items() if size == ALL}
     probabilities = {key: np.concatenate([*fits["probability"]]) for key, fits in results.items()}
     scores = {key: Scores.of(y, proba, fold) for key, proba in probabilities.items()}

@@ -29,7 +29,8 @@ def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> N
     """Write the page of a comparison to a file."""
     table, members = comparison.table, comparison.members
     roc = curves = None
-    if len(comparison.classes) == 2:
+    curved = [] if comparison.y.ndim == 2 else list(comparison.probabilities)
+    if curved and len(comparison.classes) == 2:
         roc = page.svg(lambda ax: comparison.plot_roc(ax=ax), (4.2, 4.0))
     if len(comparison.curves):
         curves = page.svg(lambda ax: comparison.plot_learning_curves(ax=ax))
@@ -48,7 +49,7 @@ def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> N
         differences=_differences(comparison) if len(table) > 1 else None,
         calibration=[
             page.svg(lambda ax, name=name: _draw_reliability(ax, comparison, name))
-            for name in comparison.probabilities
+            for name in curved
         ],
         roc=roc,
         curves=curves,

@@ -14,7 +14,7 @@ from bayesgen.calibrate import (
     calibration_error,
     log_loss,
 )
-from bayesgen.typing import Joint, Labels
+from bayesgen.typing import Joint, Labels, Membership
 
 LEVEL = 0.95
 """Coverage of the interval of a paired difference."""
@@ -34,14 +34,14 @@ class Scores:
     without: pd.DataFrame
 
     @classmethod
-    def of(cls, y: Labels, probability: Joint, fold: Labels) -> "Scores":
+    def of(cls, y: Membership, probability: Joint, fold: Labels) -> "Scores":
         """Return every score.
 
         The area under the ROC curve is the mean over folds: ranks of rows that different fits have
         scored are not compared. Source: Forman and Scholz (2010), SIGKDD Explorations 12(1), 49-57.
 
         Args:
-            y: class codes, shape (row,).
+            y: class codes, shape (row,), or shares of the classes: scores are then expected.
             probability: class probabilities, shape (row, class).
             fold: the fold of each row, 0 to folds - 1, shape (row,).
         """
@@ -107,7 +107,7 @@ class Scores:
         return pd.DataFrame(dict(zip(DIFFERENCE, columns, strict=True)))
 
 
-def _over_rows(y: Labels, probability: Joint) -> dict[str, float]:
+def _over_rows(y: Membership, probability: Joint) -> dict[str, float]:
     return {
         "log_loss": log_loss(y, probability),
         "brier": brier(y, probability),

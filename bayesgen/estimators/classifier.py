@@ -151,13 +151,29 @@ class Classifier(Estimator):
                 NaN and NA mark unlabeled rows, which the fit uses too (see `unlabelled`); -1 marks
                 them as well if the labels are text or include at least two other whole numbers,
                 none of them negative. Classes without a labeled row are not discovered;
-                `typicality` finds rows unlike every class.
+                `typicality` finds rows unlike every class. Or the probability of each class, a
+                table (row, class) of numbers of at least 0 that sum to one in every row: columns of
+                a DataFrame name the classes, those of an array are the classes 0, 1, ... A row
+                counts as these fractions of a row in each class; zeros or missing cells alone mark
+                an unlabeled row.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
                 it. With y="column" also the name of a column.
 
         Raises:
             BayesgenError: invalid rows, labels, weights or prior; the message names the column, the
                 class and the remedy.
+
+        Examples:
+            One of three annotators calls every other flower versicolor:
+
+            >>> import pandas as pd
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> votes = pd.get_dummies(y).astype(float)
+            >>> votes.iloc[::2] = (2 * votes[::2] + [0, 1, 0]) / 3
+            >>> clf = bg.LDA().fit(X, votes)
+            >>> clf.predict_proba(X[:2]).round(2).tolist()
+            [[0.99, 0.01, 0.0], [0.98, 0.02, 0.0]]
         """
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, rows.classes)
@@ -1087,6 +1103,9 @@ class Classifier(Estimator):
         its standard error, and p, the effective number of parameters, the sum of log p(y_i given
         x_i, D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
 
+        Where labels are probabilities (see `fit`), a row is left out of all of its classes, and its
+        scores are expected ones, sums over classes of its probability times the logarithm.
+
         Unlabeled rows have no line, and their expected labels stay fixed when a row is left out. A
         row is left out with its whole weight and has one line in the DataFrame, regardless of its
         weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are omitted.
@@ -1122,8 +1141,8 @@ class Classifier(Estimator):
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
         _, encoded, n_rows = self._encode_rows(X)
-        codes = validation.class_codes(y, self.classes_)
-        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
+        y = validation.membership(y, self.classes_)
+        return fitted.loo(encoded, y, validation.weights_of(sample_weight, n_rows), kind)
 
     @property
     def posterior_(self) -> Posterior:

@@ -16,7 +16,7 @@ from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.estimators.unlabelled_fit import Weight
 from bayesgen.inference import NUTS
 from bayesgen.progress_bar import Progress
-from bayesgen.table import Table, read_table, read_target
+from bayesgen.table import Table, read_soft_target, read_table, read_target
 
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 Size = int | Literal["all"]
@@ -59,8 +59,10 @@ def compare(
             and logistic regression; where there are at least 96 rows also after fits to 24 rows
             (`Comparison.few`), unless train_size states another number.
         X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
-        y: one label for each row. Rows without one (None, NaN, NA) are never scored; classifiers of
-            this library are fitted to all of them in every fold, unless unlabelled=None.
+        y: one label for each row, or a table of probabilities (see `Classifier.fit`), whose scores
+            are expected ones and which classifiers of this library alone take. Rows without a label
+            (None, NaN, NA) are never scored; classifiers of this library are fitted to all of them
+            in every fold, unless unlabelled=None.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
             with a note, to the number of rows (or groups) of the smallest class.
         groups: shape (row,), such as patients; rows of one group are never both fitted and scored
@@ -106,7 +108,8 @@ def compare(
             "bg.compare({'LDA': bg.LDA(), ...}, X, y)."
         )
     X, y = given
-    table, target = read_table(X), read_target(y, silent=True)
+    table, soft = read_table(X), read_soft_target(y)
+    target = read_target(y, silent=True) if soft is None else soft
     compared = {
         **classifiers_by_method(
             NaiveBayes,
@@ -115,7 +118,8 @@ def compare(
             random_state,
             unlabelled="learn" if target.n_missing else None,
         ),
-        **rivals(RIVALS, random_state),
+        # which take one class for each row
+        **rivals(RIVALS if soft is None or soft.shares is None else (), random_state),
     }
     comparison = cross_validated(compared, X, y, **sizes, **options)
     counts = np.unique(target.labels, return_counts=True)[1].tolist()

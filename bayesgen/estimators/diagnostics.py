@@ -4,10 +4,12 @@ import dataclasses
 from typing import cast
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
 from bayesgen.inference import Draws, Posterior, log_class_probabilities
@@ -15,6 +17,7 @@ from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.inference.scores import Scores, normalized
 from bayesgen.likelihoods import Likelihood
+from bayesgen.membership import expected
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.table import Name
 from bayesgen.typing import (
@@ -23,6 +26,7 @@ from bayesgen.typing import (
     ELPDData,
     Encoded,
     Labels,
+    Membership,
     Self,
     Traceable,
     Weights,
@@ -177,10 +181,16 @@ class Fitted:
         """Return the scores of rows of the fit, each given the others."""
         return self.state.leave_one_out(self.class_prior, rows)
 
-    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+    def left_out(self, encoded: Encoded, y: Membership, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
         components = self.posterior.components
         if components.reweighable:
+            if y.ndim == 2:
+                raise unsupported(
+                    "loo of soft labels, given draws",
+                    "importance weights leave out a row of one class",
+                    "Use inference='exact', or cross-validate by bg.compare.",
+                )
             return diagnose.left_out_by_importance(cast(Draws, components), encoded, y, weight)
         scores = self.leave_one_out(LabelledRows(encoded, y, weight, weight))
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
@@ -197,12 +207,14 @@ class Fitted:
         log_proba = normalized(self.posterior.log_proba(scores))
         return LeftOutRows(log_proba, y[judged], weight[judged])
 
-    def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
+    def loo(
+        self, encoded: Encoded, y: Membership, weight: Weights, kind: str
+    ) -> DataFrame | ELPDData:
         """Return leave-one-out log densities of the rows of the fit.
 
         Args:
             encoded: the rows.
-            y: their class codes.
+            y: their class codes, or shares of the classes.
             weight: their weights.
             kind: "rows" or "elpd".
 
@@ -211,20 +223,28 @@ class Fitted:
         """
         encoded, y, weight = _labelled(encoded, y, weight)
         check_rows_of_fit(self.state.classes, self.state.statistics.count, y, weight)
-        left_out, own = self.left_out(encoded, y, weight), (np.arange(len(y)), y)
+        left_out = self.left_out(encoded, y, weight)
         predict.warn_impossible_rows(left_out.joint)
         log_classes = self.posterior.log_classes()
-        log_proba = log_class_probabilities(left_out.joint, log_classes)[own]
+        log_proba = expected(log_class_probabilities(left_out.joint, log_classes), y)
         if kind == "rows":
-            return diagnose.frame({"log_proba": log_proba, "log_joint": left_out.joint[own]})
+            return diagnose.frame(
+                {"log_proba": log_proba, "log_joint": expected(left_out.joint, y)}
+            )
         whole = self.posterior.log_joint(encoded, len(y))
-        before = log_class_probabilities(whole, log_classes)[own]
+        before = expected(log_class_probabilities(whole, log_classes), y)
         return diagnose.elpd(log_proba, before, weight, left_out)
 
 
-def _labelled(encoded: Encoded, y: Labels, weight: Weights) -> tuple[Encoded, Labels, Weights]:
+def _labelled(
+    encoded: Encoded, y: Membership, weight: Weights
+) -> tuple[
+    Encoded,
+    Int[np.ndarray, " labelled"] | Float[np.ndarray, "labelled class"],
+    Float[np.ndarray, " labelled"],
+]:
     """Return the rows that have a label."""
-    there = np.flatnonzero(y != UNLABELLED)
+    there = np.flatnonzero(y != UNLABELLED if y.ndim == 1 else y.any(axis=1))
     return (
         (encoded, y, weight)
         if len(there) == len(y)

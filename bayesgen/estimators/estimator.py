@@ -170,7 +170,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
-        if len(rows.classes) < 2:
+        if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
         seed = training.drawn_seed(self.random_state, self.inference)
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)

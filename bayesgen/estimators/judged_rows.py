@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.estimators.training_rows import TrainingRows, together
+from bayesgen.membership import codes_of
 from bayesgen.table import row_keys, uniform
 from bayesgen.typing import Labels, Weights
 
@@ -48,13 +49,16 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
         Positions among the labeled rows of all calls. Weights of the sample have the sum of the
         weights that its rows have in the fit, and share it among classes as all rows do.
     """
-    codes, weight = together(seen, classes)
+    y, weight = together(seen, classes)
+    codes = codes_of(y)
     most = min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
     if len(codes) <= most:
         return JudgedRows(np.arange(len(codes)), weight)
     keys = zip(*(row_keys(rows.labelled.table) for rows in seen), strict=True)
     order, identity = (np.concatenate(part) for part in keys)
-    rows, total = distinct_rows(identity, codes, weight)
+    # rows are copies of each other if all of their shares are the same
+    labels = codes if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
+    rows, total = distinct_rows(identity, labels, weight)
     chosen, share = _priority_sample(uniform(order[rows]), codes[rows], total, most)
     rows, share = rows[chosen], share * total[chosen].sum()
     place = np.argsort(rows)
@@ -63,7 +67,7 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
 
 def distinct_rows(
     identity: np.ndarray, codes: Labels, weight: Weights
-) -> tuple[Int[np.ndarray, " distinct"], Weights]:
+) -> tuple[Int[np.ndarray, " distinct"], Float[np.ndarray, " distinct"]]:
     """Return a position of each distinct row of a class, and the sum of the weights of its copies.
 
     Of copies it is that of the largest weight, so that which of them comes first does not matter.

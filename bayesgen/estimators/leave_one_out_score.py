@@ -11,6 +11,7 @@ from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.leave_one_out import LabelledRows, indispensable
 from bayesgen.likelihoods.protocols import Vectorised
+from bayesgen.membership import expected
 from bayesgen.table import few_by_content
 
 FEW = 20_000
@@ -44,7 +45,7 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     few = few_by_content(rows.table, FEW)
     judged = judged_rows([rows if len(few) == n else rows.only(few)], state.classes, cells)
     positions, left_out = few[judged.rows], np.arange(len(judged.rows))
-    y, weight = rows.codes_among(state.classes)[positions], rows.weight[positions]
+    y, weight = rows.membership(state.classes)[positions], rows.weight[positions]
     if len(positions) == n:
         encoded = rows.encode(state.schema, unseen)
     else:
@@ -65,9 +66,9 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
         scores = fitted.leave_one_out(labelled)
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
-    place, weight = (np.arange(len(left_out)), y[left_out]), judged.weight[left_out]
-    loss = -log_class_probabilities(scores.joint, scores.log_classes)[place]
-    frequencies = -scores.log_classes[place]
+    y, weight = y[left_out], judged.weight[left_out]
+    loss = -expected(log_class_probabilities(scores.joint, scores.log_classes), y)
+    frequencies = -expected(scores.log_classes, y)
     gap, total = loss - frequencies, weight.sum()
     excess = gap @ weight / total
     return {

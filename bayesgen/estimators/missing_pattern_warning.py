@@ -10,7 +10,8 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.scores import log_class_probabilities
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.membership import expected
+from bayesgen.typing import Joint, Membership, Weights
 
 MUCH = 0.1
 """Share of the log loss of the class prior: .07 nat for two classes of equal size, several times
@@ -35,7 +36,7 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
         return
     judged = judged_rows([rows], state.classes)
     encoded = columns.schema.encode(rows.table.take(judged.rows))
-    y, weight = rows.codes_among(state.classes)[judged.rows], rows.weight[judged.rows]
+    y, weight = rows.membership(state.classes)[judged.rows], rows.weight[judged.rows]
     labelled = LabelledRows(encoded, y, weight, one_each(weight))
     scores = leave_one_out(problem, labelled)
     names = [columns.schema.blocks[block][0].reads for block in problem.model.blocks]
@@ -62,8 +63,8 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
 
 
 def mean_log(
-    log_classes: Joint, part: Float[np.ndarray, "row class"], y: Labels, weight: Weights
+    log_classes: Joint, part: Float[np.ndarray, "row class"], y: Membership, weight: Weights
 ) -> float:
     """Return the weighted mean of log P(y_i given a part of row i)."""
-    logs = log_class_probabilities(log_classes + part, log_classes)[np.arange(len(y)), y]
+    logs = expected(log_class_probabilities(log_classes + part, log_classes), y)
     return float(np.where(np.isfinite(logs), logs, 0.0) @ weight / weight.sum())

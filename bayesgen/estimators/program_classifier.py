@@ -13,7 +13,7 @@ from bayesgen import diagnose
 from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import InvalidData, InvalidProgram, NotConverged, warn
 from bayesgen.errors.data import complex_array, levels_for_a_program, no_rows_in_table, sparse_for
-from bayesgen.errors.operations import no_evidence_in_closed_form
+from bayesgen.errors.operations import no_evidence_in_closed_form, unsupported
 from bayesgen.errors.wording import to_type
 from bayesgen.estimators.diagnostics import ROW, Fitted
 from bayesgen.estimators.training import TrainingState
@@ -308,6 +308,12 @@ def new_state(
     schema = ProgramSchema.of(table)
     program = UserProgram(model, len(classes), table.container != DICT)
     labelled, other = rows.labelled, rows.unlabelled
+    if labelled.shares is not None:
+        raise unsupported(
+            "soft labels of a program of your own",
+            "it states the class of a row as one number",
+            "Pass the most probable classes.",
+        )
     y = labelled.codes_among(classes)
     count = np.bincount(y, labelled.weight, minlength=len(classes)).astype(float)
     unlabelled = None

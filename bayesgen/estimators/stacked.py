@@ -67,6 +67,7 @@ from bayesgen.inference import (
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
+from bayesgen.membership import expected, shares_of
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.prevalence import Prevalence
@@ -83,7 +84,7 @@ from bayesgen.typing import (
     DataFrame,
     DataTree,
     Joint,
-    Labels,
+    Membership,
     Self,
     Traceable,
     Weights,
@@ -385,7 +386,7 @@ class StackedClassifier(Classifier):
     def _new_members(self, rows: TrainingRows) -> dict[str, Member]:
         """Return the members to fit to the first rows."""
         arguments.seed(self.random_state)
-        if len(rows.classes) < 2:
+        if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
         table = rows.labelled.table
         if parameters.is_automatic(self.members):
@@ -510,26 +511,25 @@ class StackedClassifier(Classifier):
         left_out: dict[str, str],
     ) -> Self:
         """Weight the members that could be judged; set all fitted attributes."""
-        codes, weight = together((rows,), classes)[0][judged.rows], judged.weight
+        y, weight = together((rows,), classes)[0][judged.rows], judged.weight
         fitted = {name: members[name] for name in judgements}
         report = Report("stacked", 0.0, converged=True, outcome=Words(VERDICT))
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
-        powers = functools.partial(self._chosen_powers, codes, weight)
-        judges = Judges(codes, weight, powers, pool, seed, report)
+        powers = functools.partial(self._chosen_powers, y, weight)
+        judges = Judges(y, weight, powers, pool, seed, report)
         self._split = split_in_pool(fitted)
         stack = judges.weighed(Members(fitted, self._split), judgements)
         apart = [name for name, member in fitted.items() if member.columns_apart]
-        apart = apart or [name for name in fitted if name == "average"]
+        if y.ndim == 1:  # a discriminant leaves a row out of one class
+            apart = apart or [name for name in fitted if name == "average"]
         if pool and isinstance(self.members, str) and apart:
             cells = JudgedCells.of(
                 apart[0], fitted[apart[0]], judgements[apart[0]].scores, rows, judged
             )
             stack = judges.with_interactions(stack, cells)
         self._readout, self._interactions = stack.readout, stack.members.interactions
-        self._left_out = left_out_rows(
-            stack.posterior, stack.judgements, stack.of_pairs, codes, weight
-        )
+        self._left_out = left_out_rows(stack.posterior, stack.judgements, stack.of_pairs, y, weight)
         self.members_ = {name: member.classifier for name, member in fitted.items()}
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())
@@ -537,13 +537,14 @@ class StackedClassifier(Classifier):
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(stack.judgements, stack.share.tolist(), strict=True))
         self.left_out_ = left_out
-        details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(rows)
-        labels, mean = (np.arange(len(codes)), codes), functools.partial(np.average, weights=weight)
-        details["leave-one-out log loss"] = -float(mean(stack.left_out[labels]))
-        details["leave-one-out accuracy"] = float(mean(stack.left_out.argmax(axis=1) == codes))
+        details = {ROWS_JUDGED: float(len(y))} | self._unlabelled_details(rows)
+        mean, best = functools.partial(np.average, weights=weight), stack.left_out.argmax(axis=1)
+        details["leave-one-out log loss"] = -float(mean(expected(stack.left_out, y)))
+        right = shares_of(y, len(classes))[np.arange(len(y)), best]
+        details["leave-one-out accuracy"] = float(mean(right))
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -float(mean(judgement.log_proba[labels]))
+            f"leave-one-out log loss of {name}": -float(mean(expected(judgement.log_proba, y)))
             for name, judgement in stack.judgements.items()
         }
         self.report_ = dataclasses.replace(report, details=details)
@@ -563,13 +564,13 @@ class StackedClassifier(Classifier):
         proba = [self.predict_proba(rows.raw()) for rows in unlabelled if rows is not None]
         return np.concatenate(proba) if proba else None
 
-    def _chosen_powers(self, codes: Labels, weight: Weights, scores: Scores) -> Readout:
+    def _chosen_powers(self, y: Membership, weight: Weights, scores: Scores) -> Readout:
         """Return the readout under learned or stated powers, or none."""
         if self.temper is None:
             return BAYES
         if self.temper != "learn":
             return Tempered(*stated_powers(self.temper))
-        return Tempered(*learned_powers(scores.log_classes, scores.joint, codes, weight))
+        return Tempered(*learned_powers(scores.log_classes, scores.joint, y, weight))
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 

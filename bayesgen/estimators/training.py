@@ -53,6 +53,7 @@ from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair
+from bayesgen.membership import Entries
 from bayesgen.model import (
     ModelStatistics,
     Reader,
@@ -66,7 +67,7 @@ from bayesgen.table import (
     SPARSE,
     Name,
 )
-from bayesgen.typing import Labels, Traceable, Weights
+from bayesgen.typing import Membership, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
@@ -244,8 +245,8 @@ class TrainingState:
         seen: the rows of each call of fit or partial_fit. unseen: the argument of the classifier.
         """
         encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
-        codes, weight = together(seen, self.classes)
-        return LabelledRows(encoded, codes, weight, one_each(weight))
+        y, weight = together(seen, self.classes)
+        return LabelledRows(encoded, y, weight, one_each(weight))
 
     def leave_one_out(self, prior: Spec, rows: LabelledRows) -> Scores:
         """Return the scores of rows, each given the others (see `inference.leave_one_out`).
@@ -409,7 +410,7 @@ class TrainingState:
         return dataclasses.replace(posterior, readout=Pooled(pool))
 
     def with_pattern_power(
-        self, posterior: Posterior, scores: Scores, y: Labels, weight: Weights
+        self, posterior: Posterior, scores: Scores, y: Membership, weight: Weights
     ) -> Posterior:
         """Return the posterior, its missing pattern with a learned power if it reads one.
 
@@ -489,20 +490,20 @@ def learn(
         if likelihood.most_cells is not None:
             check_cells(likelihood, schema.blocks[name])
     rows, transforms = rows.labelled, schema.power_transforms()
-    codes, jacobian = rows.codes_among(classes), 0.0
+    y, jacobian = rows.membership(classes), 0.0
     n_levels = {
         name: schema.n_levels(name) if part.kind == "levels" else ()
         for name, part in likelihoods.items()
     }
     parts = []
     # one empty chunk of a batch without labeled rows
-    for start in range(0, max(len(codes), 1), LEARN_ROWS):
+    for start in range(0, max(len(y), 1), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
         weight = rows.weight[chunk]
-        encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
+        encoded = rows.encode(schema, unseen, None if len(y) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
-        parts.append(model_statistics(likelihoods, encoded, codes[chunk], weight, **sizes))
+        parts.append(model_statistics(likelihoods, encoded, y[chunk], weight, **sizes))
         if transforms:
             slopes = log_abs_det_jacobian(transforms, encoded)
             jacobian += float(np.sum(weight[:, None] * slopes))
@@ -535,13 +536,14 @@ def with_power_transforms(
     raw = dataclasses.replace(schema, blocks=untransformed)
     seen = [rows.labelled for rows in seen]
     encoded = joined([rows.encode(raw, unseen) for rows in seen])
-    codes, weight = together(seen, classes)
+    entries = Entries.of(*together(seen, classes))
     # learned once for all members of a stack
     changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
     for name, columns in untransformed.items():
         for column, cells in zip(columns, encoded[name].T, strict=True):
             if column not in known:
-                known[column] = learned_transform(cells, codes, weight)
+                cells = cells[entries.row]
+                known[column] = learned_transform(cells, entries.code, entries.weight)
         changed[name] = tuple(_with_power(column, known[column]) for column in columns)
     return dataclasses.replace(schema, blocks={**schema.blocks, **changed})
 
@@ -554,13 +556,14 @@ def _with_power(column: Column, found: tuple | None) -> Column:
 
 
 def check_rows_of_fit(
-    classes: np.ndarray, count: np.ndarray, codes: Labels, weight: Weights
+    classes: np.ndarray, count: np.ndarray, y: Membership, weight: Weights
 ) -> None:
     """Reject rows that cannot be subtracted because they are not those of the fit.
 
     count: weight of the fitted rows of each class.
     """
-    found = np.bincount(codes, weight, minlength=len(count))
+    entries = Entries.of(y, weight)
+    found = np.bincount(entries.code, entries.weight, minlength=len(count))
     other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
     if len(other):
         k = other[0]

@@ -11,9 +11,10 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
 from bayesgen.likelihoods.base import below
+from bayesgen.membership import shares_of
 from bayesgen.schema import Column, Schema
-from bayesgen.table import Table, as_frame, row_keys
-from bayesgen.typing import Encoded, Labels, Traceable, Weights
+from bayesgen.table import Table, as_frame, row_keys, soft_target
+from bayesgen.typing import Encoded, Joint, Labels, Membership, Traceable, Weights
 
 UNLABELLED = -1
 """The class code of a row without a label."""
@@ -67,7 +68,8 @@ class TrainingRows:
     X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
     weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
     a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
-    left out, in their order here; None: all.
+    left out, in their order here; None: all. shares: of each row in each class, where labels are
+    soft, 0 in all of a row without a label; codes are then the classes of the largest shares.
     """
 
     X: object
@@ -78,6 +80,7 @@ class TrainingRows:
     weight: Weights
     classes: np.ndarray
     kept: np.ndarray | None = None
+    shares: Joint | None = None
 
     def encode(
         self, schema: Schema, unseen: str, chunk: slice | None = None
@@ -118,13 +121,21 @@ class TrainingRows:
     def _part(self, where: np.ndarray, codes: Labels) -> "TrainingRows":
         """Return some of the rows, with the levels of all."""
         positions = where if self.kept is None else self.kept[where]
-        parts = {"codes": codes, "weight": self.weight[where], "kept": positions}
+        shares = None if self.shares is None else self.shares[where]
+        parts = {"codes": codes, "weight": self.weight[where], "kept": positions, "shares": shares}
         return dataclasses.replace(self, table=self.table.take(where), **parts)
 
     @functools.cached_property
     def power_transforms(self) -> dict[Column, tuple | None]:
         """The power transforms of these rows' columns that were learned so far."""
         return {}
+
+    @property
+    def present(self) -> np.ndarray:
+        """The classes of which some row has a share: soft labels may name others."""
+        if self.shares is not None:
+            return self.classes[self.shares.any(axis=0)]
+        return self.classes[np.bincount(self.codes + 1, minlength=len(self.classes) + 1)[1:] > 0]
 
     @property
     def has_cells(self) -> bool:
@@ -142,7 +153,12 @@ class TrainingRows:
 
     @classmethod
     def of_table(
-        cls, table: Table, codes: Labels, weight: Weights, classes: np.ndarray
+        cls,
+        table: Table,
+        codes: Labels,
+        weight: Weights,
+        classes: np.ndarray,
+        shares: Joint | None = None,
     ) -> "TrainingRows":
         """Return the rows of a table as if they had been passed in one call.
 
@@ -154,17 +170,22 @@ class TrainingRows:
         if ((codes < UNLABELLED) | (codes >= len(classes))).any():
             raise ValueError("its rows have labels of no class")
         y = np.array([*classes.tolist(), None], dtype=object)[codes]
-        return cls(as_frame(table), y, weight, table, codes, weight, classes)
+        if shares is not None:
+            if shares.shape != (len(codes), len(classes)):
+                raise ValueError("its rows have shares of other rows or classes")
+            y = soft_target(shares, classes)
+        return cls(as_frame(table), y, weight, table, codes, weight, classes, shares=shares)
 
     def as_data(self) -> dict[str, object]:
         """Return the arguments of `of_table`."""
         table = dataclasses.replace(self.table, columns=tuple(self.table.columns), matrix=None)
-        names = ("codes", "weight", "classes")
+        names = ("codes", "weight", "classes", *(["shares"] if self.shares is not None else []))
         return {"table": table} | {name: getattr(self, name) for name in names}
 
     def by_content(self) -> "TrainingRows":
         """Return the rows in an order that their content, labels and weights alone determine."""
-        order = np.lexsort((self.weight, self.codes, *row_keys(self.table)[::-1]))
+        shares = () if self.shares is None else self.shares.T
+        order = np.lexsort((self.weight, *shares, self.codes, *row_keys(self.table)[::-1]))
         return self._part(order, self.codes[order])
 
     def as_passed(self) -> "TrainingRows":
@@ -179,10 +200,16 @@ class TrainingRows:
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
         positions = where if self.kept is None else self.kept[where]
-        codes = self.codes[where]
+        codes, shares = self.codes[where], None
         labelled = codes != UNLABELLED
-        present, codes[labelled] = np.unique(codes[labelled], return_inverse=True)
+        if self.shares is None:
+            present, codes[labelled] = np.unique(codes[labelled], return_inverse=True)
+        else:
+            present = np.flatnonzero(self.shares[where].any(axis=0))
+            codes[labelled] = np.searchsorted(present, codes[labelled])
+            shares = self.shares[where][:, present]
         parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
+        parts |= {"shares": shares}
         return dataclasses.replace(self, table=self.table.only(where), kept=positions, **parts)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
@@ -191,19 +218,29 @@ class TrainingRows:
         same = len(index) == len(classes)
         return self.codes if same else np.append(index, UNLABELLED)[self.codes]
 
+    def membership(self, classes: np.ndarray) -> Membership:
+        """Return `codes_among` classes or, where labels are soft, the shares of each of them."""
+        if self.shares is None:
+            return self.codes_among(classes)
+        out = np.zeros((len(self.codes), len(classes)))
+        out[:, np.searchsorted(classes, self.classes)] = self.shares
+        return out
+
     def raw(self) -> object:
         """Return X without the rows that were left out."""
         return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
 
 
-def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:
-    """Return the class codes and the weights of the labeled rows of several calls."""
+def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Membership, Weights]:
+    """Return the class codes or shares and the weights of the labeled rows of several calls."""
     parts = [rows.labelled for rows in seen]
-    codes = np.concatenate([rows.codes_among(classes) for rows in parts])
-    return codes, np.concatenate([rows.weight for rows in parts])
+    y = [rows.membership(classes) for rows in parts]
+    if len({part.ndim for part in y}) > 1:
+        y = [shares_of(part, len(classes)) for part in y]
+    return np.concatenate(y), np.concatenate([rows.weight for rows in parts])
 
 
 def fewer_than_two_classes(rows: TrainingRows) -> BayesgenError:
     """Return the error about rows of fewer than two classes."""
     lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
-    return too_few_classes(rows.classes.tolist(), lacking, len(rows.codes))
+    return too_few_classes(rows.present.tolist(), lacking, len(rows.codes))

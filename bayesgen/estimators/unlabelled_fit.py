@@ -50,6 +50,7 @@ from bayesgen.inference.unlabelled_rows import (
 from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.protocols import MaximumLikelihood
 from bayesgen.likelihoods.remainder import is_whole
+from bayesgen.membership import shares_of
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint
@@ -142,7 +143,7 @@ def infer(
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
         labelled = state.labelled(seen, unseen).judging(judged.rows)
         judges = dataclasses.replace(labelled.left_out, weight=judged.weight)
-        few = np.flatnonzero(np.bincount(labelled.y, minlength=len(state.classes)) < 2)
+        few = np.flatnonzero(shares_of(labelled.y, len(state.classes)).sum(axis=0) < 2)
         if isinstance(weight, str) and len(few):
             warn(
                 UnlabelledHurts(
@@ -189,7 +190,11 @@ def stated_weight(weight: Weight) -> float:
     return float(cast(float, weight))
 
 
-def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, labels: Joint | None) -> Joint:
+def distributions(
+    seen: Sequence[TrainingRows],
+    classes: np.ndarray,
+    labels: Float[np.ndarray, "unlabelled class"] | None,
+) -> Joint:
     """Return P(y_i = k given all rows) of rows with a label and without.
 
     labels: those of the rows without one, in order; None: there are none.
@@ -203,8 +208,8 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, labels: Joi
             "classifier that was fitted in parts, copied or loaded keeps none.",
             "Call fit with all rows.",
         )
-    codes = np.concatenate([rows.codes_among(classes) for rows in seen])
-    out = (codes[:, None] == np.arange(len(classes))).astype(float)
+    shares = [shares_of(rows.membership(classes), len(classes)) for rows in seen]
+    out, codes = np.concatenate(shares), np.concatenate([rows.codes for rows in seen])
     if labels is not None:
         out[codes == UNLABELLED] = labels
     # a stack fits rows in another order

@@ -19,12 +19,13 @@ from bayesgen.table import (
     Target,
     check_declared,
     is_frame,
+    read_soft_target,
     read_sparse,
     read_table,
     read_target,
     require_container,
 )
-from bayesgen.typing import Labels, Weights
+from bayesgen.typing import Labels, Membership, Weights
 
 
 def training_rows(
@@ -53,10 +54,22 @@ def training_rows(
     weight, kept = weights_of(sample_weight, table.n_rows), None
     if sample_weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
-    target = labels_of(y, classes, marks=marks, n_rows=table.n_rows, counted=kept)
+    options: dict = {"marks": marks, "n_rows": table.n_rows, "counted": kept}
+    soft = read_soft_target(y, classes, **options)
+    target = labels_of(y, classes, **options) if soft is None else soft
     if kept is not None:
         table, weight = table.only(kept), weight[kept]
-    return TrainingRows(X, y, sample_weight, table, target.codes, weight, target.classes, kept)
+    return TrainingRows(
+        X,
+        y,
+        sample_weight,
+        table,
+        target.codes,
+        weight,
+        target.classes,
+        kept,
+        None if soft is None else soft.shares,
+    )
 
 
 def labels_of(
@@ -124,11 +137,31 @@ def labels_to_score(
     return target.labels, predicted[target.there], weight
 
 
-def class_codes(y: object, classes: np.ndarray) -> Labels:
-    """Return the position of each label in the classes of a fit; UNLABELLED without one."""
-    target = labels_of(y, classes, silent=True)
+def membership(y: object, classes: np.ndarray) -> Membership:
+    """Return the position of each label in the classes of a fit, UNLABELLED without one.
+
+    Of soft labels it is the share of each class, all 0 without a label.
+    """
+    soft = read_soft_target(y, classes)
+    target = labels_of(y, classes, silent=True) if soft is None else soft
     check_declared(target.classes, classes)
-    return np.append(np.searchsorted(classes, target.classes), UNLABELLED)[target.codes]
+    place = np.searchsorted(classes, target.classes)
+    if soft is None or soft.shares is None:
+        return np.append(place, UNLABELLED)[target.codes]
+    out = np.zeros((len(soft.codes), len(classes)))
+    out[:, place] = soft.shares
+    return out
+
+
+def class_codes(y: object, classes: np.ndarray) -> Labels:
+    """Return `membership` of rows that have a single class each."""
+    codes = membership(y, classes)
+    if codes.ndim == 2:
+        raise UnsupportedOperation(
+            "labels are probabilities, and one class for each row is needed here.",
+            "Pass the most probable: y.argmax(axis=1), or of a DataFrame y.idxmax(axis=1).",
+        )
+    return codes
 
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:

@@ -16,7 +16,8 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Int
@@ -37,10 +38,11 @@ from bayesgen.likelihoods.protocols import (
     required,
 )
 from bayesgen.likelihoods.selection import Selection
-from bayesgen.model import ModelStatistics
+from bayesgen.membership import Entries, codes_of, shares_of
+from bayesgen.model import ModelStatistics, statistics_of
 from bayesgen.problem import Problem
 from bayesgen.typing import Block as Rows
-from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Membership, Params, Weights
 
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
@@ -53,18 +55,20 @@ SAME = 1e-6
 order or other units."""
 
 Positions = Int[np.ndarray, " judged"]
+S = TypeVar("S", bound=Statistics)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledRows:
     """Labeled rows of a fit, some of which are left out in turn.
 
-    encoded: by block. y: class codes. weight: of each. away: the part of its weight that a row
-    loses where it is left out. judged: positions of the rows that are left out; None: all.
+    encoded: by block. y: class codes, or shares of the classes: such a row is left out of all of
+    its classes at once. weight: of each. away: the part of its weight that a row loses where it is
+    left out. judged: positions of the rows that are left out; None: all.
     """
 
     encoded: Encoded
-    y: Labels
+    y: Membership
     weight: Weights
     away: Weights
     judged: Positions | None = None
@@ -124,13 +128,14 @@ def _log_classes(problem: Problem, rows: LabelledRows) -> Joint:
     total, prior = problem.statistics.count, problem.model.classes
     empirical = problem.guesses is not None and problem.guesses.empirical
     out = np.empty((len(rows.y), len(total)))
-    pairs, which = np.unique(np.stack([rows.y, rows.away], axis=1), axis=0, return_inverse=True)
-    for pair, (k, away) in enumerate(pairs):
-        count = total - away * (np.arange(len(total)) == k)
-        count = np.where(count > 1e-9 * away, count, 0.0)
+    lost = rows.away[:, None] * shares_of(rows.y, len(total))
+    distinct, which = np.unique(lost, axis=0, return_inverse=True)
+    for i, away in enumerate(distinct):
+        count = total - away
+        count = np.where(count > 1e-9 * away.sum(), count, 0.0)
         if empirical:
             prior = ClassPrior(count / count.sum(), np.inf)
-        out[which == pair] = prior.posterior(count).log_predictive()
+        out[which == i] = prior.posterior(count).log_predictive()
     return out
 
 
@@ -159,7 +164,7 @@ class Block:
         rows, block = self.rows, self
         judged = np.arange(len(rows.y)) if rows.judged is None else rows.judged
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
-        if isinstance(self.prior, LeaveOneOut):
+        if isinstance(self.prior, LeaveOneOut) and y.ndim == 1:
             x = self.selection.read(self.x[judged])
             statistics = self.selection.take(self.statistics)
             out = self.prior.leave_one_out(statistics, x, y, weight, away)
@@ -190,13 +195,8 @@ class Block:
 
     def _statistics_of(self, where: Positions, weight: Weights) -> Statistics:
         """Return the statistics of some of the rows under other weights."""
-        return self.likelihood.statistics(
-            self.x[where],
-            self.rows.y[where],
-            weight,
-            n_classes=self.n_classes,
-            n_levels=self._n_levels,
-        )
+        y, n_levels = self.rows.y[where], self._n_levels
+        return statistics_of(self.likelihood, self.x[where], y, weight, self.n_classes, n_levels)
 
     @property
     def _n_levels(self) -> tuple[int, ...]:
@@ -208,9 +208,8 @@ class Block:
         NaN: without the row another column is constant, which its guess needs.
         """
         x, y, away = self.x[where], self.rows.y[where], self.rows.away[where]
-        # the statistics that each row removes, along a leading axis
-        removed = self.likelihood.statistics_per_row(x, away, self._n_levels)
-        others = self.statistics.without_each(removed, y)
+        alone = functools.partial(_alone, self.likelihood, x, self._n_levels)
+        others = without_each(self.statistics, y, away, alone)
         prior = self.likelihood.complete(others)
         alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(where))
         if not alike.all():
@@ -228,7 +227,7 @@ class Block:
         for place, i in enumerate(where.tolist()):
             x, away = self.x[i : i + 1], rows.away[i : i + 1]
             cells = i if issparse(x) else x.tobytes()
-            key = cells, int(rows.y[i]), float(rows.weight[i]), float(away[0])
+            key = cells, rows.y[i].tobytes(), float(rows.weight[i]), float(away[0])
             if key not in known and incomplete:
                 known[key] = self.refitted(i)
             elif key not in known:
@@ -271,7 +270,7 @@ class Block:
         incomplete: the inference from all rows.
         """
         x, y, away = self.selection.read(self.x), self.rows.y, self.rows.away
-        folds = fold_of_each(incomplete, x[judged], y[judged])
+        folds = fold_of_each(incomplete, x[judged], codes_of(y[judged]))
         out = np.empty((len(folds), self.n_classes))
         for fold in np.unique(folds).tolist():
             positions = np.flatnonzero(folds == fold)
@@ -299,7 +298,27 @@ class Block:
         return prior, self.selection.take(statistics)
 
 
-def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positions:
+def without_each(statistics: S, y: Membership, away: Weights, alone: Callable[[Entries], S]) -> S:
+    """Return statistics without each of several rows, whole, along a leading axis of rows.
+
+    Args:
+        statistics: of all rows.
+        y: classes of the rows that are left out.
+        away: how much of its weight each loses, in all of its classes.
+        alone: entries of rows -> the statistics of each, with entries in place of classes.
+    """
+    for turn, part in enumerate(Entries.in_turn(y, away)):
+        at = part.row if turn else None  # every row has a first class
+        statistics = statistics.without_each(alone(part), part.code, at)
+    return statistics
+
+
+def _alone(prior: Likelihood, x: Rows, n_levels: tuple[int, ...], part: Entries) -> Statistics:
+    """Return the statistics of each of the entries of some rows."""
+    return prior.statistics_per_row(part.of_rows(x), part.weight, n_levels)
+
+
+def indispensable(x: Rows, y: Membership, weight: Weights, away: Weights) -> Positions:
     """Return the rows without which some column no longer varies, in any class or at all.
 
     To subtract one would leave its variance a rounding error.
@@ -311,13 +330,17 @@ def indispensable(x: Rows, y: Labels, weight: Weights, away: Weights) -> Positio
         away: the part of its weight that each loses.
     """
     alone = np.zeros(len(y), dtype=bool)
-    for group in (y, np.zeros_like(y)):
-        count, mean, scatter = class_moments(x, group, weight, int(group.max(initial=0)) + 1)
-        left = count[group] - away[:, None]
-        lost = away[:, None] * count[group]
+    for group in (y, np.zeros(len(y), dtype=int)):
+        entries, away_of = Entries.of(group, weight), Entries.of(group, away).weight[:, None]
+        code, x_of = entries.code, x if group.ndim == 1 else x[entries.row]
+        n_groups = int(code.max(initial=0)) + 1
+        count, mean, scatter = class_moments(x_of, code, entries.weight, n_groups)
+        left = count[code] - away_of
+        lost = away_of * count[code]
         share = np.divide(lost, left, out=np.zeros_like(left), where=left > 0)
-        held = np.nan_to_num(share * (x - mean[group]) ** 2)
-        alone |= ((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
+        held = np.nan_to_num(share * (x_of - mean[code]) ** 2)
+        held = ((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
+        alone[entries.row[held]] = True
     return np.flatnonzero(alone)
 
 
@@ -380,9 +403,7 @@ def _under_one_prior(
         closed = required(prior, Conjugate)
         for i in range(len(rows.y)):
             row = slice(i, i + 1)
-            removed = prior.statistics(
-                x[row], rows.y[row], rows.away[row], n_classes=n_classes, n_levels=n_levels
-            )
+            removed = statistics_of(prior, x[row], rows.y[row], rows.away[row], n_classes, n_levels)
             others = _filled(prior, statistics - removed, center)
             out[i] = closed.posterior(others).log_predictive(x[row])[0]
         return out
@@ -390,8 +411,9 @@ def _under_one_prior(
     for where in _batches(filled, np.arange(len(rows.y))):
         y, away = rows.y[where], rows.away[where]
         if incomplete is None:
-            removed = prior.statistics_per_row(x[where], away, n_levels)
-            out[where] = prior.log_predictive_updated(filled.without_each(removed, y), x[where])
+            alone = functools.partial(_alone, prior, x[where], n_levels)
+            others = without_each(filled, y, away, alone)
+            out[where] = prior.log_predictive_updated(others, x[where])
         else:
             params = incomplete.center if center is None else center
             out[where] = _incomplete_batch(prior, filled, x[where], y, away, params)
@@ -410,7 +432,7 @@ def _filled(prior: Likelihood, statistics: Statistics, center: Params | None) ->
 
 
 def _incomplete_batch(
-    prior: Likelihood, filled: Statistics, x: Rows, y: Labels, away: Weights, params: Params
+    prior: Likelihood, filled: Statistics, x: Rows, y: Membership, away: Weights, params: Params
 ) -> Joint:
     """Return the log predictive of each row by the others.
 
@@ -428,11 +450,16 @@ def _incomplete_batch(
     cells = np.nan_to_num(x)
     family = prior.components[0]
     mixed = len(prior.components) > 1 and np.isnan(x).any()
-    if mixed and isinstance(family, CellDistribution):
-        location, _, _ = family.conditional_given(params, x, y)
-        cells = np.where(np.isnan(x), location, x)
-    removed = prior.statistics_per_row(cells, away)
-    return required(prior, Vectorised).log_predictive_updated(filled.without_each(removed, y), x)
+
+    def alone(part: Entries) -> Statistics:
+        if not (mixed and isinstance(family, CellDistribution)):
+            return prior.statistics_per_row(part.of_rows(cells), part.weight)
+        gaps = part.of_rows(x)
+        location, _, _ = family.conditional_given(params, gaps, part.code)
+        return prior.statistics_per_row(np.where(np.isnan(gaps), location, gaps), part.weight)
+
+    others = without_each(filled, y, away, alone)
+    return required(prior, Vectorised).log_predictive_updated(others, x)
 
 
 def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:

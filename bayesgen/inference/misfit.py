@@ -32,7 +32,8 @@ from scipy.stats import qmc
 from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
 from bayesgen.interactions import Cell
 from bayesgen.likelihoods.base import Arrays, is_missing, row_chunks
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.membership import expected, shares_of
+from bayesgen.typing import Encoded, Joint, Membership, Weights
 
 SDS = np.linspace(0, 3, 61)
 """Standard deviations of log-odds that are averaged over."""
@@ -108,28 +109,28 @@ def _flattening(variance: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 
 
 def learned_misfit(
-    columns: Sequence[Int[np.ndarray, " row"]], log_proba: Joint, y: Labels, weight: Weights
+    columns: Sequence[Int[np.ndarray, " row"]], log_proba: Joint, y: Membership, weight: Weights
 ) -> Misfit:
     """Return the misfit of a model.
 
     Args:
         columns: codes of the levels of each column, -1 of a missing cell.
         log_proba: log class probabilities of each row without it.
-        y: class codes.
+        y: class codes, or shares of the classes.
         weight: of the rows.
     """
     proba, n_classes = np.exp(log_proba), log_proba.shape[1]
     # a row whose class is impossible without it is no residual of the others
-    weight = np.where(proba[np.arange(len(y)), y] > 0, weight, 0.0)
-    residual = (y[:, None] == np.arange(n_classes)) - proba
+    weight = np.where(expected(np.where(proba > 0, 0.0, -1.0), y) == 0, weight, 0.0)
+    residual = shares_of(y, n_classes) - proba
     covariance = proba[:, :, None] * (np.eye(n_classes) - proba[:, None])
     kernel = _Kernel.of(columns, weight)
     product, scale, square = kernel.sums(residual, covariance.reshape(len(y), -1), weight)
     information = weight @ np.trace(covariance, axis1=1, axis2=2) / (n_classes - 1)
     # two independent logits make log-odds of twice the variance
     variance = SDS**2 / 2
-    expected = scale * variance * _flattening(SDS**2)
-    score = -((product - expected) ** 2) / (4 * square) if square > 0 else np.zeros(len(SDS))
+    mean = scale * variance * _flattening(SDS**2)
+    score = -((product - mean) ** 2) / (4 * square) if square > 0 else np.zeros(len(SDS))
     score -= 0.5 * (SDS / SCALE) ** 2
     share = np.exp(score - score.max())
     size = max(float(n_functions(kernel.functions)), 1.0)

@@ -29,8 +29,9 @@ from bayesgen.interactions import SCALE
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
+from bayesgen.membership import expected, shares_of
 from bayesgen.optimize import Points, Quadratic, newton
-from bayesgen.typing import Joint, Labels, Parts, Weights
+from bayesgen.typing import Joint, Membership, Parts, Weights
 
 CONVERGED = 1e-12
 """Rise of the log posterior, in nats, that a last step of Newton's would bring."""
@@ -146,7 +147,7 @@ class Pool(Arrays):
 def learned_pool(
     parts: Parts,
     log_classes: Joint,
-    y: Labels,
+    y: Membership,
     weight: Weights,
     *,
     centers: Float[np.ndarray, "prior part"],
@@ -158,15 +159,14 @@ def learned_pool(
     Args:
         parts: log densities of each row given the others, (row, part, class).
         log_classes: log P(y = k given the rows without i), (row, class).
-        y: class codes.
+        y: class codes, or shares of the classes.
         weight: of the rows; of a row of weight 2, weight 1 is left out.
         centers: means of the weights under each of the normal priors that are averaged over.
         scales: their standard deviations; 0 keeps a weight at its center.
         log_odds: of each of these priors before the rows.
     """
-    labels = np.arange(len(y)), y
     # a row whose class is impossible without it cannot tell weights apart
-    weight = np.where(np.isneginf(log_classes[labels]), 0.0, weight)
+    weight = np.where(np.isneginf(expected(log_classes, y)), 0.0, weight)
     x, part_centers = contrasts(parts), centers
     row_space = RowSpace.of(x, scales)
     if row_space is not None:
@@ -180,7 +180,7 @@ def learned_pool(
     left_out = problem.left_out(weights, roots)
     if row_space is not None:
         weights = part_centers + (weights - centers) @ row_space.basis.T
-    log_proba = left_out[:, *labels]
+    log_proba = expected(left_out, y)
     score = np.where(np.isfinite(log_proba), log_proba, 0.0) @ weight + log_odds
     share = np.exp(score - score.max())
     share /= share.sum()
@@ -271,7 +271,7 @@ class _Regressions:
 
     x: Float[np.ndarray, "row class part"]
     log_classes: Joint
-    y: Labels
+    y: Membership
     weight: Weights
     centers: Float[np.ndarray, "prior part"]
     scales: Float[np.ndarray, "prior part"]
@@ -291,7 +291,7 @@ class _Regressions:
         for rows in self._chunks():
             x, weight, y = self.x[rows], self.weight[rows], self.y[rows]
             log_proba, residual = self._log_proba(rows, weights)
-            logs = log_proba[:, np.arange(len(y)), y]
+            logs = expected(log_proba, y)
             value += np.where(np.isfinite(logs), logs, 0.0) @ weight
             p = np.exp(log_proba)[..., None]
             root = x - (p * x).sum(axis=2, keepdims=True)
@@ -344,8 +344,7 @@ class _Regressions:
         flat = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
         logits = (weights @ flat.T).reshape(len(weights), *x.shape[:2])
         log_proba = normalized(self.log_classes[rows] + logits)
-        label = self.y[rows, None] == np.arange(x.shape[1])
-        return log_proba, np.exp(log_proba) - label
+        return log_proba, np.exp(log_proba) - shares_of(self.y[rows], x.shape[1])
 
 
 def weighted_contrasts(

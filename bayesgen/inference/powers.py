@@ -17,7 +17,8 @@ from bayesgen.errors.arguments import out_of_range
 from bayesgen.inference.class_draws import CACHED_FLOATS
 from bayesgen.inference.scores import LogClasses, normalized
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.membership import expected
+from bayesgen.typing import Joint, Membership, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
 """The powers that are averaged over by default: evenly spaced logarithms."""
@@ -42,7 +43,7 @@ def trust(powers: Powers) -> Powers:
 
 
 def learned_powers(
-    log_classes: LogClasses, log_joint: Joint, y: Labels, weight: Weights
+    log_classes: LogClasses, log_joint: Joint, y: Membership, weight: Weights
 ) -> tuple[Powers, Powers]:
     """Return powers and their weights, proportional to prior weight times exp(sum of log P(y_i)).
 
@@ -56,7 +57,7 @@ def learned_powers(
     def scores_of(powers: Powers) -> Powers:
         logs = np.empty((len(powers), len(y)))
         for rows, log_proba in power_log_proba(log_classes, log_joint, powers):
-            logs[:, rows] = log_proba[:, np.arange(log_proba.shape[1]), y[rows]]
+            logs[:, rows] = expected(log_proba, y[rows])
         # a row whose class is impossible without it is so under every power
         return np.where(np.isneginf(logs), 0.0, logs) @ weight
 

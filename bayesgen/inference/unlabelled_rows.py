@@ -36,7 +36,7 @@ from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.model import Model, ModelStatistics, model_statistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Encoded, Joint, Membership, Params, Traceable, Weights
 
 CHUNK = 4096
 """Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
@@ -69,8 +69,8 @@ class UnlabelledRows:
         """Return the rows with all weights multiplied."""
         return dataclasses.replace(self, weight=self.weight * factor)
 
-    def labelled(self, likelihoods: Mapping[str, Likelihood], y: Labels) -> ModelStatistics:
-        """Return the statistics of the rows with class codes."""
+    def labelled(self, likelihoods: Mapping[str, Likelihood], y: Membership) -> ModelStatistics:
+        """Return the statistics of the rows with class codes, or shares of the classes."""
         sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
         return model_statistics(likelihoods, self.encoded, y, self.weight, **sizes)
 

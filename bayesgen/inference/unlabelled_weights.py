@@ -38,6 +38,7 @@ from bayesgen.inference.unlabelled_rows import (
     maximize,
     reported,
 )
+from bayesgen.membership import expected
 from bayesgen.problem import Problem
 
 GRID = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -144,7 +145,7 @@ def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarr
         equal up to rounding, by the scores of all classes, and of the parts, in any order of these.
     number: of folds at most.
     """
-    own = scores.joint[np.arange(len(rows.y)), rows.y]
+    own = expected(scores.joint, rows.y)
     parts = np.square(scores.parts).sum(axis=1)
     order = np.lexsort(np.round([*parts.T, *scores.joint.T, own], DIGITS))
     return [order[start::number] for start in range(min(number, len(order)))]
@@ -152,6 +153,5 @@ def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarr
 
 def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows); 0 where it is impossible without the row."""
-    logs = log_class_probabilities(scores.joint, scores.log_classes)
-    logs = logs[np.arange(len(rows.y)), rows.y]
+    logs = expected(log_class_probabilities(scores.joint, scores.log_classes), rows.y)
     return np.where(np.isneginf(logs), 0.0, logs)

@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.interactions.term import SCALE, Cell, Term
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.membership import Entries, expected, shares_of
+from bayesgen.typing import Encoded, Joint, Membership, Weights
 
 ROWS = 16.0
 """Prior strength of independence, in rows."""
@@ -58,7 +59,7 @@ class Pair(Term):
         cells: tuple[Cell, Cell],
         names: tuple[str, str],
         encoded: Encoded,
-        y: Labels,
+        y: Membership,
         weight: Weights,
         n_classes: int,
     ) -> "Pair":
@@ -66,18 +67,19 @@ class Pair(Term):
         first, second = cells
         i, j = first.of(encoded), second.of(encoded)
         seen = (i >= 0) & (j >= 0)
-        shape = n_classes, first.levels, second.levels
-        place = np.ravel_multi_index((y[seen], i[seen], j[seen]), shape)
-        count = np.bincount(place, weight[seen], minlength=int(np.prod(shape)))
+        shape, entries = (n_classes, first.levels, second.levels), Entries.of(y[seen], weight[seen])
+        i, j = i[seen][entries.row], j[seen][entries.row]
+        place = np.ravel_multi_index((entries.code, i, j), shape)
+        count = np.bincount(place, entries.weight, minlength=int(np.prod(shape)))
         return cls(first, second, names, count.reshape(shape))
 
     def log_density(self, encoded: Encoded) -> Joint:
         """Return d of the levels of each row; 0 where one is missing."""
         return self._at(encoded, np.zeros((1, len(self.count))))
 
-    def left_out(self, encoded: Encoded, y: Labels, away: Weights) -> Joint:
+    def left_out(self, encoded: Encoded, y: Membership, away: Weights) -> Joint:
         """Return d of the levels of each row, its weight subtracted from the counts."""
-        return self._at(encoded, away[:, None] * (y[:, None] == np.arange(len(self.count))))
+        return self._at(encoded, away[:, None] * shares_of(y, len(self.count)))
 
     def _at(self, encoded: Encoded, less: Float[np.ndarray, "#row class"]) -> Joint:
         """Return d of the levels of each row from counts less some weight of its levels."""
@@ -115,7 +117,7 @@ class Pair(Term):
 
 
 def informative_pairs(
-    cells: Mapping[str, Cell], encoded: Encoded, y: Labels, weight: Weights, log_proba: Joint
+    cells: Mapping[str, Cell], encoded: Encoded, y: Membership, weight: Weights, log_proba: Joint
 ) -> list[Pair]:
     """Return the pairs of columns that say more of the class than a model does, at most MOST_PAIRS.
 
@@ -131,7 +133,7 @@ def informative_pairs(
         weight: of the rows.
         log_proba: log probability of each class under the model, without the row.
     """
-    away, proba, label = np.minimum(weight, 1.0), np.exp(log_proba), np.arange(len(y))
+    away, proba = np.minimum(weight, 1.0), np.exp(log_proba)
     found, gains = [], []
     for first, second in itertools.combinations(cells, 2):
         levels = cells[first].levels, cells[second].levels
@@ -147,7 +149,7 @@ def informative_pairs(
         )
         d = pair.left_out(encoded, y, away)
         mean = (proba * d).sum(axis=1)
-        slope = max(weight @ (d[label, y] - mean), 0.0)
+        slope = max(weight @ (expected(d, y) - mean), 0.0)
         curvature = weight @ ((proba * d**2).sum(axis=1) - mean**2)
         gains.append(slope**2 / (2 * (curvature + 1 / SCALE**2)))
         found.append(pair)

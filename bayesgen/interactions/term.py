@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Arrays
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.typing import Encoded, Joint, Membership, Weights
 
 T = TypeVar("T", bound="Term")
 
@@ -51,13 +51,13 @@ class Term(Arrays, abc.ABC):
         """Return log p(x given y = k) up to a constant of the row, shape (row, class)."""
 
     @abc.abstractmethod
-    def left_out(self, encoded: Encoded, y: Labels, away: Weights) -> Joint:
+    def left_out(self, encoded: Encoded, y: Membership, away: Weights) -> Joint:
         """Return the same for rows of the fit, each without itself.
 
         Args:
             encoded: rows; those that are not among the rows of the fit have `log_density`.
-            y: their class codes.
-            away: the part of its weight that a row loses.
+            y: their class codes, or shares of the classes.
+            away: the part of its weight that a row loses, in all of its classes.
         """
 
     @abc.abstractmethod

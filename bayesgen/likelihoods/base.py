@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Num
+from jaxtyping import Bool, Float, Int, Num
 from scipy.sparse import issparse, vstack
 
 from bayesgen.errors import InvalidArgument
@@ -243,7 +243,7 @@ class Statistics(Arrays):
             arrays[name] = array
         return self.with_arrays(arrays)
 
-    def without_each(self: T, alone: T, y: Labels) -> T:
+    def without_each(self: T, alone: T, y: Labels, at: Int[np.ndarray, " row"] | None = None) -> T:
         """Return the statistics without each of several rows, along a leading axis of rows.
 
         Only the class of a row changes.
@@ -251,13 +251,17 @@ class Statistics(Arrays):
         Args:
             alone: of each row by itself, with rows in place of classes.
             y: the rows' classes.
+            at: positions of the rows along the leading axis that the statistics have already, as
+                where rows lose shares in several classes; None: there is none yet.
         """
         names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
-        left = self.with_arrays({name: getattr(self, name)[y] for name in names}) - alone
-        at, arrays = np.arange(len(y)), {}
+        where = y if at is None else (at, y)
+        left = self.with_arrays({name: getattr(self, name)[where] for name in names}) - alone
+        place, arrays = np.arange(len(y)) if at is None else at, {}
         for name in names:
-            arrays[name] = np.repeat(getattr(self, name)[None], len(y), axis=0)
-            arrays[name][at, y] = getattr(left, name)
+            whole = getattr(self, name)
+            arrays[name] = np.repeat(whole[None], len(y), axis=0) if at is None else whole.copy()
+            arrays[name][place, y] = getattr(left, name)
         return left.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:

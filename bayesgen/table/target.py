@@ -306,7 +306,9 @@ def _one_axis(y: object) -> nw.Series | np.ndarray:
         raise InvalidData(
             "y should be a 1d array, got an array of shape {shape} instead; one label for each "
             "row is allowed.",
-            "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1).",
+            "Pass the class of each row, y.idxmax(axis=1)."
+            if isinstance(y, nw.DataFrame)
+            else "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1).",
             shape=labels.shape,
         )
     return labels

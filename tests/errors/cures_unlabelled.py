@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
 import bayesgen as bg
 
@@ -15,7 +16,7 @@ FEW = np.where(BLANK, None, np.asarray(SPECIES, dtype=object))
 MARKED = np.where(BLANK, -1, CODES)
 
 
-def quiet(y, **params):
+def quiet(y, X=X, **params):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return bg.NaiveBayes(**params).fit(X, y)
@@ -38,6 +39,19 @@ def harmed(**params):
     return bg.NaiveBayes(inference="expected", **params).fit(rows, marked)
 
 
+P = pd.DataFrame(0.8 * np.eye(3)[CODES] + 0.2 / 3, columns=["a", "b", "c"])
+UNNAMED, TWICE = P.set_axis(["a", "b", None], axis=1), P.set_axis(["a", "b", "a"], axis=1)
+ZERO = P.mask(np.repeat(BLANK[:, None], 3, axis=1), 0.0)
+
+
+def spoiled(factor):
+    return P.where(np.arange(150)[:, None] + np.zeros(3) != 7, factor * P)
+
+
+def kept_rows(keep, y, **params):
+    return quiet(y[keep], X=X[keep], **params)
+
+
 ALL, START, REST = slice(None), slice(100), slice(100, None)
 ONE = np.where((np.cumsum(CODES == 0) > 1) & (CODES == 0), None, FEW)
 
@@ -46,6 +60,40 @@ CURES = """
 bg.NaiveBayes(unlabelled=None).fit(X, FEW)
     keep = pandas.notna(y); fit(X[keep], y[keep])
     bg.NaiveBayes().fit(X[pd.notna(FEW)], FEW[pd.notna(FEW)])
+bg.LDA().fit(X, spoiled(-1))
+    y holds -0.866667 for class 'a' in row 7
+bg.LDA().fit(X, spoiled(-1))
+    keep = numpy.arange(len(y)) != 7; fit(X[keep], y[keep])
+    kept_rows(np.arange(150) != 7, spoiled(-1), temper="learn")
+bg.LDA().fit(X, spoiled(np.inf))
+    y holds inf for class 'a' in row 7
+bg.LDA().fit(X, spoiled(0.9))
+    y sums to 0.9 in row 7
+bg.LDA().fit(X, spoiled(0.9))
+    y.div(y.sum(axis=1), axis=0)
+    bg.LDA().fit(X, spoiled(0.9).div(spoiled(0.9).sum(axis=1), axis=0))
+bg.LDA().fit(X, spoiled(0.9).to_numpy())
+    y / y.sum(axis=1, keepdims=True)
+    bg.LDA().fit(X, spoiled(1).to_numpy() / spoiled(1).to_numpy().sum(axis=1, keepdims=True))
+bg.LDA().fit(X, UNNAMED)
+    y.columns = [...]
+    bg.LDA().fit(X, UNNAMED.set_axis(["a", "b", "c"], axis=1))
+bg.LDA().fit(X, TWICE)
+    the columns of y are named 'a', 'a'
+bg.LDA(unlabelled=None).fit(X, ZERO)
+    keep = numpy.nansum(y, axis=1) > 0; fit(X[keep], y[keep])
+    kept_rows(np.nansum(ZERO, axis=1) > 0, ZERO, temper="learn", unlabelled=None)
+bg.LDA().fit(X, P.assign(a=1.0, b=0.0, c=0.0))
+    y has 1 class, 'a'
+bg.compare({"logistic": LogisticRegression()}, X, P)
+    pass y.idxmax(axis=1)
+    bg.compare({"logistic": LogisticRegression(max_iter=1000)}, X, P.idxmax(axis=1), cv=2)
+bg.compare({"lda": bg.LDA()}, X, P, cv=2).confusion("lda")
+    Compare by y.idxmax(axis=1)
+    bg.compare({"lda": bg.LDA()}, X, P.idxmax(axis=1), cv=2).confusion("lda")
+bg.LDA().fit(X, P).to_datatree()
+    y.idxmax(axis=1)
+    bg.LDA().fit(X, P).to_datatree(X, P.idxmax(axis=1), draws=10, replicates=2)
 bg.NaiveBayes().fit(X, MARKED)
     pass None in place of -1
 harmed(unlabelled=1)

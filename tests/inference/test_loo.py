@@ -14,6 +14,7 @@ from bayesgen.errors import LowSampleSize, UnsupportedOperation
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods.selection import Selection
+from bayesgen.membership import Entries
 
 CONJUGATE = [
     name
@@ -49,6 +50,38 @@ def test_every_family_leaves_a_row_out(name, guess):
     found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight))
     expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def soft_rows_left_out(name):
+    """Check rows of several classes, and of one, against fits to the other rows."""
+    case, rng = CASES[name], np.random.default_rng(4)
+    prior = case.prior.equivalent_family()
+    x, y = case.rows(rng, 24, gaps=not prior.joint)
+    shares = np.eye(laws.N_CLASSES)[y]
+    shares[::2] = 0.6 * shares[::2] + 0.4 * rng.dirichlet(np.ones(laws.N_CLASSES), 12)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y))
+    row, code = np.nonzero(shares)
+    weights = weight[row] * shares[row, code]
+    whole = laws.statistics(case, prior, x[row], code, weights)
+    found = left_out(prior, whole, x, LabelledRows({}, shares, weight, weight))
+    for i in range(0, len(y), 3):
+        kept = row != i
+        rest = laws.statistics(case, prior, x[row[kept]], code[kept], weights[kept])
+        expected = scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_a_row_out_of_all_of_its_classes(name):
+    soft_rows_left_out(name)
+
+
+@pytest.mark.parametrize("name", ["Normal", "MultivariateNormal"])
+def test_the_law_catches_a_row_that_stays_in_its_other_classes(name, monkeypatch):
+    whole = Entries.in_turn
+    monkeypatch.setattr(Entries, "in_turn", lambda y, weight: [next(iter(whole(y, weight)))])
+    with pytest.raises(AssertionError):
+        soft_rows_left_out(name)
 
 
 def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():

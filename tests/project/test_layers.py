@@ -16,6 +16,7 @@ ORDER = (
         "arguments",
         "progress_bar",
         "optimize",
+        "membership",
         "table",
         "sources",
         "schema",

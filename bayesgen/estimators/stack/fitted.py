@@ -19,11 +19,12 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.relative_density import RelativeDensity
 from bayesgen.inference.scores import normalized
 from bayesgen.interactions import NONE, Interactions
+from bayesgen.membership import Entries
 from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
-from bayesgen.typing import DataFrame, ELPDData, Encoded, Joint, Labels, Traceable, Weights
+from bayesgen.typing import DataFrame, ELPDData, Encoded, Joint, Membership, Traceable, Weights
 
 EXCESS = 0.9
 """Nats by which the leave-one-out score of a stack exceeds that of refits, in all: .02 to .04 a row
@@ -208,7 +209,9 @@ class FittedStack(Fitted):
 
     members: Members
 
-    def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
+    def loo(
+        self, encoded: Encoded, y: Membership, weight: Weights, kind: str
+    ) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
         if kind == "elpd":
             n_rows = int((weight > 0).sum())
@@ -224,7 +227,7 @@ class FittedStack(Fitted):
             )
         return super().loo(encoded, y, weight, kind)
 
-    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+    def left_out(self, encoded: Encoded, y: Membership, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others.
 
         Weights and powers stay.
@@ -250,7 +253,7 @@ def left_out_rows(
     posterior: Posterior,
     judgements: Mapping[str, MemberScores],
     of_pairs: Sequence[Joint],
-    codes: Labels,
+    y: Membership,
     weight: Weights,
 ) -> LeftOutRows:
     """Return predictions of the rows that judge members, each from the others.
@@ -262,10 +265,11 @@ def left_out_rows(
         posterior: of the stack.
         judgements: what each member predicts of the rows.
         of_pairs: what each pair of columns says of them.
-        codes: classes of the rows.
+        y: classes of the rows.
         weight: of the rows.
     """
     mixture = cast(Mixture, posterior.components)
     even = {name: member.under_even_classes() for name, member in judgements.items()}
-    log_proba = posterior.log_proba(mixture.scores_from(even, of_pairs))
-    return LeftOutRows(normalized(log_proba), codes, weight)
+    log_proba = normalized(posterior.log_proba(mixture.scores_from(even, of_pairs)))
+    entries = Entries.of(y, weight)
+    return LeftOutRows(log_proba[entries.row], entries.code, entries.weight)

@@ -13,7 +13,8 @@ from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.membership import expected
+from bayesgen.typing import Encoded, Joint, Labels, Membership, Weights
 
 LEAST_GAIN = 1.0
 """Nats by which an interaction must raise the log score of all left-out rows."""
@@ -24,14 +25,15 @@ class JudgedCells:
     """The cells of the rows that judge a stack, from which its interactions are learned.
 
     reads: name of the member that reads them. cells: where its rows have each column, by name.
-    encoded: by block. y: class codes. weight: of the rows. scores: of the member, each row left
-    out. wide: whether columns outnumber rows, so that none is a block of its own.
+    encoded: by block. y: class codes, or shares of the classes. weight: of the rows. scores: of
+    the member, each row left out. wide: whether columns outnumber rows, so that none is a block of
+    its own.
     """
 
     reads: str
     cells: dict[str, Cell]
     encoded: Encoded
-    y: Labels
+    y: Membership
     weight: Weights
     scores: Scores
     wide: bool = False
@@ -117,16 +119,16 @@ def relative_scores(log_density: Joint, scores: Scores) -> MemberScores:
     return MemberScores(Scores(joint, scores.log_classes, log_density[:, None]), BAYES)
 
 
-def gains(before: Joint, after: Joint, y: Labels, weight: Weights) -> bool:
+def gains(before: Joint, after: Joint, y: Membership, weight: Weights) -> bool:
     """Return whether the log score of left-out rows rises by more than its standard error.
 
     It must also rise by a nat: in a few rows that all gain a little, chance has no spread.
 
     before, after: log class probabilities of each row without it, (row, class).
     """
-    labels = np.arange(len(y)), y
-    possible = np.isfinite(before[labels])
-    gain = np.where(possible, after[labels] - np.where(possible, before[labels], 0.0), 0.0)
+    earlier = expected(before, y)
+    possible = np.isfinite(earlier)
+    gain = np.where(possible, expected(after, y) - np.where(possible, earlier, 0.0), 0.0)
     total = weight @ gain
     error = np.sqrt(weight @ (gain - total / weight.sum()) ** 2)
     return bool(total > max(error, LEAST_GAIN))

@@ -8,6 +8,7 @@ import numpy as np
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.estimators.updates.merging import united_classes
+from bayesgen.membership import shares_of
 from bayesgen.table import row_keys, tables_together
 
 ROUNDING = 1e-9
@@ -25,8 +26,11 @@ def rows_together(seen: Sequence[TrainingRows]) -> TrainingRows:
     table = tables_together([rows.table for rows in seen])
     classes = functools.reduce(united_classes, [rows.classes for rows in seen])
     codes = np.concatenate([rows.codes_among(classes) for rows in seen])
-    weight = np.concatenate([rows.weight for rows in seen])
-    return TrainingRows.of_table(table, codes, weight, classes)
+    weight, shares = np.concatenate([rows.weight for rows in seen]), None
+    if any(rows.shares is not None for rows in seen):
+        shares = [shares_of(rows.membership(classes), len(classes)) for rows in seen]
+        shares = np.concatenate(shares)
+    return TrainingRows.of_table(table, codes, weight, classes, shares)
 
 
 def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
@@ -51,14 +55,23 @@ def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
             raise _not_fitted(others, i)
     there = np.flatnonzero(weight > ROUNDING * rows.weight)
     left = rows.only(there)
-    return TrainingRows.of_table(left.table, left.codes, weight[there], left.classes)
+    return TrainingRows.of_table(left.table, left.codes, weight[there], left.classes, left.shares)
 
 
 def _identities(rows: TrainingRows) -> list[tuple]:
     """Return the content and the label of each row; equal ones are those of copies."""
     keys, labels = row_keys(rows.table)[1], [*rows.classes.tolist(), None]
-    pairs = zip(keys.tolist(), rows.codes.tolist(), strict=True)
-    return [(key, labels[code]) for key, code in pairs]
+    of_rows = [labels[code] for code in rows.codes.tolist()]
+    if rows.shares is not None:
+        single = (rows.shares == 1).any(axis=1) | ~rows.shares.any(axis=1)
+        parts = zip(of_rows, single, rows.shares, strict=True)
+        of_rows = [a if b else _shares_by_class(labels, c.tolist()) for a, b, c in parts]
+    return list(zip(keys.tolist(), of_rows, strict=True))
+
+
+def _shares_by_class(labels: Sequence, shares: Sequence[float]) -> tuple:
+    """Return the classes of a row that has shares of several, with these."""
+    return tuple((label, share) for label, share in zip(labels, shares, strict=False) if share)
 
 
 def _not_fitted(others: TrainingRows, i: int) -> UnsupportedOperation:

@@ -27,7 +27,7 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
-from bayesgen.typing import Joint, Labels, Traceable, Weights
+from bayesgen.typing import Joint, Labels, Membership, Traceable, Weights
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
@@ -91,13 +91,21 @@ class Member:
     def takes_all_rows(self) -> bool:
         """Whether the fitted member is its statistics: a closed form, without rows kept."""
         learned = {*self.classifier._learned_from(())} - {"power_transform", "bins"}
-        keeps = any(part.keeps_rows for part in self.state.likelihoods.values())
-        return self.subtracts_rows and not learned and not keeps
+        return self.subtracts_rows and not learned and not self._keeps_rows
 
     @property
     def subtracts_rows(self) -> bool:
-        """Whether rows are left out of the fitted member by their statistics, block by block."""
-        return self.classifier.inference_ in ("exact", "expected")
+        """Whether rows are left out of the fitted member by their statistics, block by block.
+
+        Kernels would be fitted anew for each row that has several classes.
+        """
+        soft = any(rows.shares is not None for rows in self.classifier._training)
+        closed = self.classifier.inference_ in ("exact", "expected")
+        return closed and not (soft and self._keeps_rows)
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return any(part.keeps_rows for part in self.state.likelihoods.values())
 
     def infer(self, state: TrainingState) -> None:
         """Replace the state by one of more rows or levels, and run inference again."""
@@ -191,7 +199,7 @@ class Member:
             if self.learns_pattern:
                 return self.weigh_pattern(judgement, labelled.left_out.y, judged.weight)
             return judgement
-        codes, log_classes = labelled.y, posterior.log_classes()
+        codes, log_classes = rows.labelled.codes_among(classes), posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
         folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint)
@@ -222,16 +230,16 @@ class Member:
         return out
 
     def weigh_pattern(
-        self, judgement: MemberScores, codes: Labels, weight: Weights
+        self, judgement: MemberScores, y: Membership, weight: Weights
     ) -> MemberScores:
         """Learn a power of the missing pattern, in place; return the predictions under it.
 
         Args:
             judgement: what the member predicts of rows that are left out.
-            codes: classes of these rows.
+            y: classes of these rows.
             weight: of these rows.
         """
-        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, codes, weight)
+        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, y, weight)
         if weighed is self.posterior:
             return judgement
         self.classifier._posterior = weighed

@@ -12,18 +12,20 @@ from bayesgen.inference import Mixture, Pooled, Posterior, Readout, Report, pool
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Interactions
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.membership import Entries
+from bayesgen.typing import Joint, Membership, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Judges:
     """The rows that weigh the members of a stack, and what is learned from them.
 
-    y: class codes. weight: of the rows. powers: scores of the mean -> its readout. pool: whether a
-    log-linear pool stands beside the mean. seed: of the draws of its weights. report: of the stack.
+    y: class codes, or shares of the classes. weight: of the rows. powers: scores of the mean -> its
+    readout. pool: whether a log-linear pool stands beside the mean. seed: of the draws of its
+    weights. report: of the stack.
     """
 
-    y: Labels
+    y: Membership
     weight: Weights
     powers: Callable[[Scores], Readout]
     pool: bool
@@ -43,9 +45,10 @@ class Judges:
             judgements: what each member predicts of the rows.
             of_pairs: what each pair of columns says of them.
         """
-        labels = np.arange(len(self.y)), self.y
+        entries = Entries.of(self.y, self.weight)
+        labels = entries.row, entries.code
         log_proba = np.stack([judgement.log_proba[labels] for judgement in judgements.values()])
-        share = stacking.weights_of(log_proba, self.weight)
+        share = stacking.weights_of(log_proba, entries.weight)
         mixture = members.mixture(share, self.report)
         scores = mixture.scores_from(judgements, of_pairs)
         readout, interaction_weight = self.powers(scores), 0.0
@@ -63,7 +66,7 @@ class Judges:
             )
             interaction_weight = float(pool.mean_weights[free].sum())
             candidates = np.stack([left_out[labels], pooled[labels]])
-            part = stacking.weights_of(candidates, self.weight, prior_rows=pooling.BLEND_ROWS)[1]
+            part = stacking.weights_of(candidates, entries.weight, prior_rows=pooling.BLEND_ROWS)[1]
             readout = Pooled(pool, float(part), self.seed, readout)
             left_out = np.logaddexp(np.log1p(-part) + left_out, np.log(part) + pooled)
         return Weighed(
