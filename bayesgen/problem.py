@@ -76,6 +76,19 @@ class Problem:
         """Return the problem of these rows and others; statistics: over all positions."""
         return self.given(self.statistics + self.reader.take(statistics))
 
+    def joined_by(self, statistics: ModelStatistics) -> "Problem":
+        """Return the problem of these rows and others, its guesses completed again from all.
+
+        statistics: of the others, over all positions. The problem has its guesses.
+        """
+        return Problem.of(
+            self.model.classes,
+            self.guesses.blocks,
+            self.guesses.statistics + statistics,
+            self.reader.power_transforms,
+            empirical=self.guesses.empirical,
+        )
+
     def minus(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem without some of the rows; statistics: over all positions."""
         return self.given(self.statistics - self.reader.take(statistics))
