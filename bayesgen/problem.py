@@ -68,6 +68,13 @@ class Problem:
         guesses = Guesses(blocks, statistics, empirical)
         return cls(Model(classes, priors), reader.take(statistics), reader, guesses)
 
+    @property
+    def open_guesses(self) -> Guesses:
+        """What the model was completed from; there must be such."""
+        if self.guesses is None:
+            raise ValueError("the guesses of this problem stay as they are")
+        return self.guesses
+
     def given(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem of other rows, guesses as they are; statistics: as read."""
         return dataclasses.replace(self, statistics=statistics, guesses=None)
@@ -75,19 +82,6 @@ class Problem:
     def plus(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem of these rows and others; statistics: over all positions."""
         return self.given(self.statistics + self.reader.take(statistics))
-
-    def joined_by(self, statistics: ModelStatistics) -> "Problem":
-        """Return the problem of these rows and others, its guesses completed again from all.
-
-        statistics: of the others, over all positions. The problem has its guesses.
-        """
-        return Problem.of(
-            self.model.classes,
-            self.guesses.blocks,
-            self.guesses.statistics + statistics,
-            self.reader.power_transforms,
-            empirical=self.guesses.empirical,
-        )
 
     def minus(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem without some of the rows; statistics: over all positions."""

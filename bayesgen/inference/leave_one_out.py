@@ -14,6 +14,7 @@ of block has its own way:
 Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instead.
 """
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ from bayesgen.inference.components import take_rows
 from bayesgen.inference.missing import IncompleteData, em, expected_statistics, missing_cells
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import below, row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.likelihoods.protocols import (
     CellDistribution,
@@ -83,12 +84,6 @@ class LabelledRows:
         """Return the same rows, of which some are left out."""
         return dataclasses.replace(self, judged=where)
 
-    def with_row(self, x: Encoded, k: int) -> "LabelledRows":
-        """Return the rows and one more of class k and weight 1, all of them left out in turn."""
-        encoded = {name: below([rows, x[name]]) for name, rows in self.encoded.items()}
-        y, one = np.append(self.y, k), 1.0
-        return LabelledRows(encoded, y, np.append(self.weight, one), np.append(self.away, one))
-
 
 def leave_one_out(
     problem: Problem, rows: LabelledRows, centers: Mapping[str, Params] | None = None
@@ -115,27 +110,24 @@ def leave_one_out(
             prior, statistics = problem.model.blocks[name], problem.statistics.blocks[name]
             parts[:, i] = _under_one_prior(prior, statistics, x, left_out, n_classes, center)
     else:
-        for i, block in enumerate(blocks(problem, rows)):
+        for i, block in enumerate(blocks(problem, rows).values()):
             parts[:, i] = block.scores()
     joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(left_out.encoded)
     return Scores(joint, log_classes, parts)
 
 
-def blocks(problem: Problem, rows: LabelledRows) -> "list[Block]":
+def blocks(problem: Problem, rows: LabelledRows) -> "dict[str, Block]":
     """Return the blocks of rows whose problem has guesses to complete again."""
-    guesses, priors, sizes = problem.guesses, problem.model.blocks, len(problem.statistics.count)
-    return [
-        Block(
-            guesses.blocks[name],
-            priors[name],
-            selection,
-            guesses.statistics.blocks[name],
-            rows.encoded[name],
-            rows,
-            sizes,
-        )
-        for name, selection in problem.reader.selections.items()
-    ]
+    guesses, priors, size = (
+        problem.open_guesses,
+        problem.model.blocks,
+        len(problem.statistics.count),
+    )
+    likelihoods, statistics = guesses.blocks, guesses.statistics.blocks
+    return {
+        n: Block(likelihoods[n], priors[n], part, statistics[n], rows.encoded[n], rows, size)
+        for n, part in problem.reader.selections.items()
+    }
 
 
 def log_classes_without(problem: Problem, rows: LabelledRows) -> Joint:
@@ -163,7 +155,7 @@ class Block:
 
     likelihood: guesses as the user left them. prior: the same, completed from all rows, over the
     positions of `selection`. statistics: of all rows, over all positions. x: all rows, encoded.
-    rows: their labels and weights.
+    rows: their labels and weights. added: statistics of other rows, which are never left out.
     """
 
     likelihood: Likelihood
@@ -173,6 +165,22 @@ class Block:
     x: Rows
     rows: LabelledRows
     n_classes: int
+    added: Statistics | None = None
+
+    @property
+    def subtracts(self) -> bool:
+        """Whether the statistics of a row are taken from those of all."""
+        incomplete = getattr(self.statistics, "has_missing", False)
+        return not (isinstance(self.prior, LeaveOneOut) or incomplete)
+
+    def with_added(self, added: Statistics) -> "Block":
+        """Return the block and other rows, which are never left out; it must subtract.
+
+        What was found of its own rows stays: none becomes indispensable by another row.
+        """
+        other, total = copy.copy(self), self.statistics + added
+        vars(other).update(statistics=total, added=added, indispensable=self.indispensable)
+        return other
 
     def scores(self) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (judged, class)."""
@@ -227,29 +235,19 @@ class Block:
 
         NaN: without the row another column is constant, which its guess needs.
         """
-        return self.given(self.without_each(where), where)
-
-    def without_each(self, where: Positions) -> Statistics:
-        """Return the statistics without each of some rows, along a leading axis of rows."""
         x, y, away = self.x[where], self.rows.y[where], self.rows.away[where]
+        # the statistics that each row removes, along a leading axis
         removed = self.likelihood.statistics_per_row(x, away, self._n_levels)
-        return self.statistics.without_each(removed, y)
-
-    def given(self, others: Statistics, where: Positions) -> Joint:
-        """Return the scores of some rows given statistics of others, on a leading axis of rows.
-
-        NaN: given these another column is constant.
-        """
+        others = self.statistics.without_each(removed, y)
         prior = self.likelihood.complete(others)
         alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(where))
         if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
             if alike.any():
-                out[alike] = self.given(_some_rows(others, alike), where[alike])
+                out[alike] = self.subtracted(where[alike])
             return out
         prior, others = self.selection.take(prior), self.selection.take(others)
-        x = self.selection.read(self.x[where])
-        return required(prior, Vectorised).log_predictive_updated(others, x)
+        return required(prior, Vectorised).log_predictive_updated(others, self.selection.read(x))
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
@@ -273,6 +271,8 @@ class Block:
         weight[i] -= self.rows.away[i]
         others = np.flatnonzero(weight > 0)
         statistics = self._statistics_of(others, weight[others])
+        if self.added is not None:
+            statistics = statistics + self.added
         return scored(self.likelihood, statistics, self.x[i : i + 1], self.n_classes)
 
     # -- incomplete rows ---------------------------------------------------------------------------
@@ -463,12 +463,6 @@ def _incomplete_batch(
         cells = np.where(np.isnan(x), location, x)
     removed = prior.statistics_per_row(cells, away)
     return required(prior, Vectorised).log_predictive_updated(filled.without_each(removed, y), x)
-
-
-def _some_rows(others: Statistics, where: np.ndarray) -> Statistics:
-    """Return statistics by class that have a leading axis, for some of its rows."""
-    by_class = [name for name, axes in others.axes.items() if axes[:1] == ("class",)]
-    return others.with_arrays({name: getattr(others, name)[where] for name in by_class})
 
 
 def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:

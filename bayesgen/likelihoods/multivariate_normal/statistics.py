@@ -427,9 +427,9 @@ def merged_moments(a: Moments, b: Moments) -> Moments:
     share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
     delta = b[1] - a[1]
     # if one side is empty, the other is returned to the last bit
-    mean = np.where(a[0][..., None] == 0, b[1], a[1] + share[..., None] * delta)
-    outer = delta[..., :, None] * delta[..., None, :]
-    return count, mean, a[2] + b[2] + (a[0] * share)[..., None, None] * outer
+    mean = np.where(a[0][:, None] == 0, b[1], a[1] + share[:, None] * delta)
+    outer = delta[:, :, None] * delta[:, None]
+    return count, mean, a[2] + b[2] + (a[0] * share)[:, None, None] * outer
 
 
 def unmerged_moments(a: Moments, b: Moments) -> Moments:
