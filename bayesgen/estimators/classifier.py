@@ -670,7 +670,8 @@ class Classifier(Estimator):
         """Return the decision of minimum posterior expected loss for each row.
 
         The expected loss of deciding d is the sum over classes k of P(y = k given x) loss[k, d]
-        (Berger 1985, section 4.4; with a constant cost of rejecting it is Chow's rule, 1970).
+        (Berger 1985, section 4.4; with a constant cost of rejecting it is Chow's rule, 1970). Where
+        no costs are known, `predict_set` returns the classes that a row may have.
 
         Args:
             X: rows.

@@ -11,6 +11,7 @@ from bayesgen import arguments, predict
 from bayesgen.classes import stated_prior
 from bayesgen.errors import (
     BayesgenWarning,
+    Cure,
     InvalidArgument,
     LowSampleSize,
     UnsupportedOperation,
@@ -96,7 +97,10 @@ class RowsOfFit:
     def _passed(self) -> tuple[object, object, object]:
         """The rows of the fit, their labels and weights, as they were passed."""
         if self.X is None or self.y is None:
-            cure = "Pass them: predict_set(X_new, X_fit=X, y_fit=y)."
+            cure = Cure(
+                "Pass them: predict_set(X_new, X_fit=X, y_fit=y).",
+                "Fit a stack, whose file has what sets need: --model stacked.",
+            )
             return self.classifier._rows_of_fit("predict_set", cure)
         return self.X, self.y, self.sample_weight
 
