@@ -33,7 +33,7 @@ from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods.protocols import Vectorised
 from bayesgen.model import ModelStatistics, model_statistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
+from bayesgen.typing import Encoded, Joint, Labels, LevelCounts
 
 CHEAP_FLOATS = 1_000_000
 """Numbers in the statistics of all rows left out, times classes, up to which a new row is cheap:
@@ -46,6 +46,8 @@ ROUNDING = 1e-12
 """Excess of a p-value over 1 - coverage that counts as none: 1 - 0.9 is less than 1 / 10."""
 
 Odds = Float[np.ndarray, " row"]
+Fitted = Float[np.ndarray, " fitted"]
+New = Float[np.ndarray, " new"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ def odds_of_each_class(log_proba: Joint) -> Joint:
     return np.stack([odds(log_proba, np.full(n_rows, k)) for k in range(n_classes)], axis=1)
 
 
-def p_values(fitted: Odds, weight: Weights, new: Odds) -> Odds:
+def p_values(fitted: Fitted, weight: Fitted, new: New) -> New:
     """Return (1 + weight of the rows of the fit whose score is at most the new one) / (1 + all).
 
     Args:
@@ -104,7 +106,7 @@ def in_set(p_values: Joint, coverage: float) -> Bool[np.ndarray, "row class"]:
     return p_values > 1 - coverage + ROUNDING
 
 
-def left_out_p_values(fitted: Odds, weight: Weights, new: Joint, groups: Groups) -> Joint:
+def left_out_p_values(fitted: Fitted, weight: Fitted, new: Joint, groups: Groups) -> Joint:
     """Return p-values among scores of the rows of the fit, each left out, shape (row, class).
 
     Args:

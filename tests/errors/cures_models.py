@@ -222,7 +222,7 @@ naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVE
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
 fitted().predict_set(table(), by="age")
     Pass by=None
-    quietly(fitted().predict_set, table(), by=None)
+    fitted().predict_set(table(), 0.5, by=None)
 bg.NaiveBayes(temper="learn").fit(NUMBERS, Y).predict_set(NUMBERS, 0.5, method="full")
     method='left_out'
     bg.NaiveBayes(temper="learn").fit(NUMBERS, Y).predict_set(NUMBERS, 0.5, method="left_out")
