@@ -53,8 +53,8 @@ def set_coverage(
         >>> X, y = bg.datasets.load_iris()
         >>> clf = bg.LDA().fit(X[::2], y[::2])
         >>> found = bg.calibrate.set_coverage(clf, X[1::2], y[1::2])
-        >>> found.loc["(all)", ["rows", "coverage", "method"]].tolist()
-        [75, 0.92, 'full']
+        >>> int(found.rows.iloc[0]), float(found.coverage.iloc[0]), found.method.iloc[0]
+        (75, 0.92, 'full')
     """
     target, fitted = read_target(y, silent=True), clf.classes_.tolist()
     sets, ran = clf.predict_set(X, coverage, by=by, method=method, return_method=True)
@@ -107,7 +107,7 @@ def set_size(y: Labels, probability: Joint, coverage: float = 0.9) -> float:
         >>> from bayesgen.calibrate import set_size
         >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]])
         >>> set_size(np.array([0, 0, 1, 1]), p, 0.6), set_size(np.array([0, 0, 1, 1]), p, 0.9)
-        (1.25, 2.0)
+        (0.75, 2.0)
     """
     coverage = arguments.share("coverage", coverage)
     with np.errstate(divide="ignore"):
