@@ -68,6 +68,13 @@ class Problem:
         guesses = Guesses(blocks, statistics, empirical)
         return cls(Model(classes, priors), reader.take(statistics), reader, guesses)
 
+    @property
+    def open_guesses(self) -> Guesses:
+        """What the model was completed from; there must be such."""
+        if self.guesses is None:
+            raise ValueError("the guesses of this problem stay as they are")
+        return self.guesses
+
     def given(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem of other rows, guesses as they are; statistics: as read."""
         return dataclasses.replace(self, statistics=statistics, guesses=None)

@@ -5,6 +5,8 @@ Functions of many classes take `y`, the code of each row's true class (0 to clas
 take `event`, whether it happened in each row, and its stated `probability`. Nothing is clipped.
 """
 
+from bayesgen.calibrate.prediction_sets import set_coverage as set_coverage
+from bayesgen.calibrate.prediction_sets import set_size as set_size
 from bayesgen.calibrate.reliability import TOP_LABEL as TOP_LABEL
 from bayesgen.calibrate.reliability import ReliabilityCurve as ReliabilityCurve
 from bayesgen.calibrate.reliability import reliability as reliability

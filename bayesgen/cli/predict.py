@@ -36,6 +36,7 @@ def predict_rows(
     ] = None,
     interval: Annotated[float | None, Parameter(validator=validators.Number(gt=0, lt=1))] = None,
     draws: options.Flag = False,
+    coverage: Annotated[float | None, Parameter(validator=validators.Number(gt=0, lt=1))] = None,
     keep: options.Words = (),
     target: str | None = None,
     prior: options.Prior = None,
@@ -46,23 +47,26 @@ def predict_rows(
     """Answer about the rows of a file: class probabilities, intervals if asked for, and novelty.
 
     One row of predictions per row of the file, in its order: predicted (the most probable class),
-    probability_K for each class K, with --interval lower_K and upper_K (mle and map have none) and
-    log_density (log p(row): low for rows unlike every class). The file may be larger than memory,
-    and the output is there at the end, whole, or not at all. Columns that the model does not read
-    are ignored, absent ones count as missing. With --target, answers are scored.
+    probability_K for each class K, with --interval lower_K and upper_K (mle and map have none),
+    with --coverage in_set_K, and log_density (log p(row): low for rows unlike every class). The
+    file may be larger than memory, and the output is there at the end, whole, or not at all.
+    Columns that the model does not read are ignored, absent ones count as missing. With --target,
+    answers are scored.
 
     Args:
         out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.
         interval: Share of the posterior between lower_K and upper_K, such as 0.9.
         draws: Add draws_K, draws of probability_K from the posterior as a list, and their weight;
             in Parquet or JSON.
+        coverage: Share of rows whose set of classes, in_set_K, is to hold the true one, such as
+            0.9; needs the model of a stack.
         keep: A column of the file to copy beside the answers, such as a key; may be repeated.
         target: Column that holds the classes, by which the answers are scored.
         json: Print JSON: a summary, or without --out one object a row.
     """
     classifier = options.with_prior(load(model), prior)
     source = open_data(data, csv, batch)
-    answers = Answers.with_density(classifier, interval=interval, draws=draws)
+    answers = Answers.with_density(classifier, interval=interval, draws=draws, coverage=coverage)
     if draws and not json and (out is None or out.suffix == ".csv"):
         raise options.UnusableOptions(
             "--draws are lists, which CSV has not. Add --out answers.parquet."

@@ -40,8 +40,9 @@ class Comparison:
         table: pandas DataFrame, one row for each classifier in the order they were given. Columns:
             log_loss (nats, inf if a true class got probability 0), brier (0 to 2) and its parts
             miscalibration, discrimination and uncertainty (brier = miscalibration - discrimination
-            + uncertainty), calibration_error (top label, 15 bins of equal width), accuracy, each
-            over all out-of-fold predictions; auc, the mean over folds of the area under the ROC
+            + uncertainty), calibration_error (top label, 15 bins of equal width), accuracy,
+            set_size (classes in 90 % prediction sets, see `calibrate.set_size`), each over all
+            out-of-fold predictions; auc, the mean over folds of the area under the ROC
             curve (several classes: the mean of each against the rest; NaN where a fold lacks a
             class); each with its standard error over folds (log_loss_se, ...; NaN of inf);
             log_loss_difference, log_loss_lower, log_loss_upper: difference from the first

@@ -13,6 +13,7 @@ from bayesgen.calibrate import (
     brier_decomposition,
     calibration_error,
     log_loss,
+    set_size,
 )
 from bayesgen.typing import Joint, Labels, Membership
 
@@ -114,6 +115,7 @@ def _over_rows(y: Membership, probability: Joint) -> dict[str, float]:
         **dataclasses.asdict(brier_decomposition(y, probability)),
         "calibration_error": calibration_error(y, probability),
         "accuracy": accuracy(y, probability),
+        "set_size": set_size(y, probability),
     }
 
 

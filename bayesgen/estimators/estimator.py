@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain, predict
 from bayesgen.classes import Spec
-from bayesgen.errors import NoAttribute, UnsupportedOperation
+from bayesgen.errors import Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
@@ -432,7 +432,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         return rows
 
     def _rows_of_fit(
-        self, what: str, cure: str = "Pass them: {what}(X, y)."
+        self, what: str, cure: str | Cure = "Pass them: {what}(X, y)."
     ) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed.
 

@@ -32,6 +32,8 @@ def calibration(subject: Subject) -> Values:
     z = overconfidence(subject.codes, subject.proba)
     scores = subject.comparison.table.loc[subject.name]
     lines = [[n.replace("_", " "), f"{scores[n]:.3f}", words] for n, words in SCORES.items()]
+    words = "classes in sets that hold the true one in 9 rows of 10; small is best"
+    lines.append(["90 % prediction sets", f"{scores['set_size']:.3f}", words])
     words = "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)"
     lines.append(["overconfidence", f"{z:+.1f}", words])
     return {

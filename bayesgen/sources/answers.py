@@ -64,6 +64,9 @@ ANSWERS = {
         type=DRAWS,
         posterior=True,
     ),
+    "predict_set": Columns(
+        "predict_set", lambda sets, _: sets.T, of_class=("in_set",), type=pa.bool_()
+    ),
     "score_samples": Columns(
         "score_samples", lambda density, _: [density], of_row=("log_density",)
     ),

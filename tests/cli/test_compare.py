@@ -81,7 +81,7 @@ def test_scores_are_those_of_scikit_learns_own_cross_validation(iris):
 def test_columns_and_counts(iris):
     found = compare({"a": GaussianNB(), "b": DummyClassifier()}, *iris, cv=3)
     parts = ["miscalibration", "discrimination", "uncertainty"]
-    scores = ["log_loss", "brier", *parts, "calibration_error", "accuracy", "auc"]
+    scores = ["log_loss", "brier", *parts, "calibration_error", "accuracy", "set_size", "auc"]
     seconds = ["fit_seconds", "predict_seconds"]
     expected = [name for score in scores for name in (score, f"{score}_se")]
     expected += ["log_loss_difference", "log_loss_lower", "log_loss_upper"]

@@ -1,5 +1,6 @@
 """Sentences about priors, decisions, estimates, families, words and inference, for `cures`."""
 
+import copy
 from functools import partial
 
 import numpy as np
@@ -88,6 +89,10 @@ def tabled(inference):
 
 
 UNSEEN = NUMBERS.assign(a=[np.nan] * 3 + [7.0, 5.0, 6.0], b=[np.nan] * 3 + [4.0, 9.0, 7.0])
+
+
+def fitted_wards():
+    return quietly(naive, WARDS, np.resize(["sick", "well"], 80))
 
 
 def prevalence_in(X):
@@ -220,6 +225,21 @@ bg.Family(dist.Gamma, priors={"rate": dist.Normal(0, 1)})
 naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVELS})
     likelihood={'dose': bg.Normal()}
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
+fitted().predict_set(table(), by="age")
+    Pass by=None
+    fitted().predict_set(table(), 0.5, by=None)
+bg.NaiveBayes(temper="learn").fit(NUMBERS, Y).predict_set(NUMBERS, 0.5, method="full")
+    method='left_out'
+    bg.NaiveBayes(temper="learn").fit(NUMBERS, Y).predict_set(NUMBERS, 0.5, method="left_out")
+fitted_wards().predict_set(WARDS, 0.5, by="dose")
+    Pass by=None
+    fitted_wards().predict_set(WARDS, 0.5, by=None)
+fitted_wards().predict_set(WARDS, 0.999, by="ward")
+    Pass by=None
+    fitted_wards().predict_set(WARDS, 0.9, by=None)
+copy.copy(fitted()).predict_set(table(), 0.5)
+    X_fit=X, y_fit=y
+    copy.copy(fitted()).predict_set(table(), 0.5, X_fit=table(), y_fit=Y)
 words("good film")
     [X]
     fit_words().predict(["good film"])

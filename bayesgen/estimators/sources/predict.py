@@ -56,7 +56,12 @@ class Answers:
 
     @classmethod
     def with_density(
-        cls, classifier: Estimator, *, interval: float | None = None, draws: bool = False
+        cls,
+        classifier: Estimator,
+        *,
+        interval: float | None = None,
+        draws: bool = False,
+        coverage: float | None = None,
     ) -> "Answers":
         """Return answers of the labels, the probabilities and the density of a row, and more.
 
@@ -64,12 +69,15 @@ class Answers:
             classifier: fitted.
             interval: share of the posterior between the ends of intervals; None: no intervals.
             draws: whether to add draws of the probabilities.
+            coverage: of prediction sets; None: no sets.
         """
         asked: dict[str, dict[str, object]] = {"predict": {}, "predict_proba": {}}
         if interval is not None:
             asked["predict_interval"] = {"prob": interval}
         if draws:
             asked["predict_draws"] = {}
+        if coverage is not None:
+            asked["predict_set"] = {"coverage": coverage}
         return cls(classifier, asked | {"score_samples": {}})
 
     def __post_init__(self) -> None:

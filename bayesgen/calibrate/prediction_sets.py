@@ -1,0 +1,118 @@
+"""Coverage and size of prediction sets on rows that were not fitted."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool
+from scipy.special import betaincinv
+
+from bayesgen import arguments
+from bayesgen.errors.data import wrong_length
+from bayesgen.inference.conformal import Groups, in_set, left_out_p_values, odds
+from bayesgen.table import read_target
+from bayesgen.typing import Joint, Labels
+
+LEVEL = 0.95
+"""Probability of the interval of a coverage."""
+ALL = "(all)"
+"""Name of the line of all rows."""
+
+
+def set_coverage(
+    clf: Any,
+    X: object,
+    y: object,
+    coverage: float = 0.9,
+    *,
+    by: Hashable = None,
+    method: str = "auto",
+) -> pd.DataFrame:
+    """Return how often prediction sets hold the true class, and how large they are.
+
+    Args:
+        clf: fitted, of this library.
+        X: rows that were not fitted.
+        y: their labels; rows without one are ignored. A class unknown to the fit is in no set.
+        coverage: of the sets, above 0 and below 1.
+        by: as in `predict_set`.
+        method: as in `predict_set`.
+
+    Returns:
+        DataFrame, one line for all rows, "(all)", and one for each class: rows; coverage, the share
+        of sets that hold the true class; lower and upper, its 95 % interval (Clopper and Pearson
+        1934, of this fit); size, the mean number of classes in a set; singletons and empty, the
+        shares of sets of one and of no class; method, which ran.
+
+    Raises:
+        BayesgenError: as in `predict_set`.
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> clf = bg.LDA().fit(X[::2], y[::2])
+        >>> found = bg.calibrate.set_coverage(clf, X[1::2], y[1::2])
+        >>> int(found.rows.iloc[0]), float(found.coverage.iloc[0]), found.method.iloc[0]
+        (75, 0.92, 'full')
+    """
+    target, fitted = read_target(y, silent=True), clf.classes_.tolist()
+    sets, ran = clf.predict_set(X, coverage, by=by, method=method, return_method=True)
+    if len(target.codes) != len(sets):
+        raise wrong_length(len(target.codes), len(sets))
+    column = [fitted.index(label) if label in fitted else -1 for label in target.classes.tolist()]
+    # one more column, of classes that are unknown to the fit
+    held = np.column_stack([sets, np.zeros(len(sets), dtype=bool)])
+    labeled = np.flatnonzero(target.codes >= 0)
+    codes = target.codes[labeled]
+    covered = held[labeled, np.array(column)[codes]]
+    lines = {ALL: _line(covered, sets[labeled])}
+    for code, label in enumerate(target.classes.tolist()):
+        lines[label] = _line(covered[codes == code], sets[labeled][codes == code])
+    return pd.DataFrame(lines.values(), index=pd.Index(lines, name="class")).assign(method=ran)
+
+
+def _line(covered: Bool[np.ndarray, " row"], sets: Bool[np.ndarray, "row class"]) -> dict:
+    n, hits, tail = len(covered), int(covered.sum()), (1 - LEVEL) / 2
+    size = sets.sum(axis=1)
+    return {
+        "rows": n,
+        "coverage": hits / n if n else np.nan,
+        "lower": float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0,
+        "upper": float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0,
+        "size": size.mean() if n else np.nan,
+        "singletons": (size == 1).mean() if n else np.nan,
+        "empty": (size == 0).mean() if n else np.nan,
+    }
+
+
+def set_size(y: Labels, probability: Joint, coverage: float = 0.9) -> float:
+    """Return the mean size of the smallest sets that hold the true class of a share of the rows.
+
+    Sets are those of `predict_set(method="left_out")` with probabilities of rows that were not
+    fitted in place of left-out ones, so that any classifier's sets can be compared: a class is in
+    the set of a row if the share of rows whose own class has at most its log-odds exceeds
+    1 - coverage, the row counting as one of the class.
+
+    Args:
+        y: class codes, shape (row,).
+        probability: class probabilities, shape (row, class).
+        coverage: above 0 and below 1.
+
+    Raises:
+        InvalidArgument: another coverage.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import set_size
+        >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]])
+        >>> set_size(np.array([0, 0, 1, 1]), p, 0.6), set_size(np.array([0, 0, 1, 1]), p, 0.9)
+        (0.75, 2.0)
+    """
+    coverage = arguments.share("coverage", coverage)
+    with np.errstate(divide="ignore"):
+        logs = np.log(probability)
+    one = np.zeros(len(y), dtype=int)
+    groups = Groups(one, np.zeros(probability.shape, dtype=int))
+    found = left_out_p_values(odds(logs, y), np.ones(len(y)), logs, groups)
+    return float(in_set(found, coverage).sum(axis=1).mean())

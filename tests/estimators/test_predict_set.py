@@ -1,0 +1,265 @@
+"""Prediction sets: full conformal prediction is a fit to n + 1 rows, each left out by a fit."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+import bayesgen as bg
+from bayesgen.errors import InvalidArgument, LowSampleSize, UnsupportedOperation
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+
+
+def mixed(n, seed=0):
+    """Return rows of numbers and levels with gaps, of two classes that differ a little."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame(
+        {
+            "dose": rng.normal(y, 1.0),
+            "age": rng.normal(50 - 5 * y, 10),
+            "site": rng.choice(["a", "b"], n),
+        }
+    )
+    X.loc[rng.random(n) < 0.2, "age"] = np.nan
+    X.loc[rng.random(n) < 0.2, "site"] = None
+    return X, np.array(["ill", "well"])[y]
+
+
+def refitted_p_values(clf, X, y, new):
+    """Return p-values by a fit to all rows but one, for each of n + 1 rows, row by row."""
+    out = np.zeros((len(new), 2))
+    classes = np.unique(y)
+    for i, k in np.ndindex(out.shape):
+        X_all = pd.concat([X, new.iloc[[i]]], ignore_index=True)
+        y_all, odds = np.append(y, classes[k]), []
+        for left_out in range(len(y_all)):
+            others = np.delete(np.arange(len(y_all)), left_out)
+            other = clone(clf).fit(X_all.iloc[others], y_all[others])
+            decision = other.decision_function(X_all.iloc[[left_out]])[0]
+            odds.append(decision if y_all[left_out] == classes[1] else -decision)
+        out[i, k] = (np.array(odds) <= odds[-1] + 1e-9).mean()
+    return out
+
+
+CLASSIFIERS = {
+    "naive": bg.NaiveBayes(),
+    "empirical": bg.NaiveBayes(class_prior="empirical", temper=0.5),
+    "learned": bg.NaiveBayes({"dose": bg.Normal(mean_rows="learn")}, remainder="auto"),
+    "average": bg.NaiveBayes(columns="average"),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(n for n in CLASSIFIERS if n != "average"), pytest.param("average", marks=pytest.mark.slow)],
+)
+def test_sets_are_those_of_fits_to_one_row_more(name):
+    X, y = mixed(14)
+    new = mixed(5, seed=1)[0]
+    new.loc[0, "site"] = "never seen"
+    clf = CLASSIFIERS[name].fit(X, y)
+    expected = refitted_p_values(clf, X, y, new)
+    for coverage in (0.5, 0.6, 0.7, 0.8, 0.9):
+        found, method = clf.predict_set(new, coverage, return_method=True)
+        assert method == "full"
+        np.testing.assert_array_equal(found, expected > 1 - coverage + 1e-12)
+
+
+def test_of_numbers_that_depend_on_each_other_too():
+    X, y = mixed(14)
+    X, new = X[["dose"]].assign(half=X.dose**2), mixed(3, seed=1)[0][["dose"]]
+    new["half"] = new.dose**2 - 0.1
+    for clf in (bg.LDA(), bg.QDA()):
+        found = clf.fit(X, y).predict_set(new, 0.7, method="full")
+        expected = refitted_p_values(clf, X, y, new) > 0.3 + 1e-12
+        np.testing.assert_array_equal(found, expected)
+
+
+def naive(n=60):
+    X, y = mixed(n)
+    return bg.NaiveBayes().fit(X, y), X, y, mixed(30, seed=1)[0]
+
+
+def test_neither_the_order_of_rows_nor_of_columns_nor_their_kind_changes_a_set():
+    clf, X, y, new = naive()
+    sets, order = clf.predict_set(new, 0.7), np.random.default_rng(0).permutation(len(y))
+    others = {
+        "rows": bg.NaiveBayes().fit(X.iloc[order], y[order]).predict_set(new, 0.7),
+        "new rows": np.concatenate([clf.predict_set(new[i : i + 1], 0.7) for i in range(len(new))]),
+        "columns": bg.NaiveBayes().fit(X[X.columns[::-1]], y).predict_set(new, 0.7),
+        "polars": bg.NaiveBayes().fit(pl.from_pandas(X), y).predict_set(pl.from_pandas(new), 0.7),
+    }
+    for what, found in others.items():
+        np.testing.assert_array_equal(found, sets, err_msg=what)
+    renamed = np.where(y == "ill", "zz", "well")
+    flipped = bg.NaiveBayes().fit(X, renamed).predict_set(new, 0.7)
+    np.testing.assert_array_equal(flipped[:, ::-1], sets)
+
+
+@pytest.mark.parametrize("method", ["full", "left_out"])
+def test_a_row_of_weight_two_is_two_rows(method):
+    _, X, y, new = naive()
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    twice = np.repeat(np.arange(len(y)), weight)
+    weighted = bg.NaiveBayes().fit(X, y, sample_weight=weight)
+    repeated = bg.NaiveBayes().fit(X.iloc[twice].reset_index(drop=True), y[twice])
+    for by in (None, "class", "site"):
+        found = weighted.predict_set(new, 0.7, by=by, method=method)
+        expected = repeated.predict_set(new, 0.7, by=by, method=method)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_sets_within_a_column_are_those_of_its_rows_alone():
+    clf, X, _, new = naive()
+    sets = clf.predict_set(new, 0.7, by="site", method="left_out")
+    logs = clf.loo().log_proba.to_numpy()
+    score, site = logs - np.log1p(-np.exp(logs)), X.site.to_numpy(dtype=object)
+    decision = clf.decision_function(new)
+    for i, k in np.ndindex(sets.shape):
+        value = new.site.iloc[i]
+        alike = pd.isna(site) if pd.isna(value) else site == value
+        own = decision[i] * (1 if k else -1)
+        p = (1 + (score[alike] <= own + 1e-9).sum()) / (1 + alike.sum())
+        assert sets[i, k] == (p > 0.3 + 1e-12)
+
+
+def test_loaded_copied_and_merged_classifiers_take_the_rows_of_the_fit(tmp_path):
+    clf, X, y, new = naive()
+    clf.save(tmp_path / "clf.bgm")
+    loaded, sets = bg.load(tmp_path / "clf.bgm"), clf.predict_set(new)
+    merged = bg.NaiveBayes().fit(X[:30], y[:30]).merge(bg.NaiveBayes().fit(X[30:], y[30:]))
+    for other in (loaded, merged):
+        with pytest.raises(UnsupportedOperation, match="X_fit=X, y_fit=y"):
+            other.predict_set(new)
+        np.testing.assert_array_equal(other.predict_set(new, X_fit=X, y_fit=y), sets)
+    with pytest.raises(UnsupportedOperation, match="each row of the fit is left out"):
+        loaded.predict_set(new, X_fit=X[1:], y_fit=y[1:])
+
+
+def test_a_stack_ranks_among_the_predictions_that_weighed_it(tmp_path):
+    X, y = mixed(80)
+    new = mixed(40, seed=1)[0]
+    stack = bg.StackedClassifier(["naive", "linear"], random_state=0).fit(X, y)
+    sets, method = stack.predict_set(new, 0.8, return_method=True)
+    assert method == "left_out" and 0.4 < sets.mean() < 1
+    stack.save(tmp_path / "stack.bgm", rows=True)
+    loaded = bg.load(tmp_path / "stack.bgm")
+    for by in (None, "class", "site"):
+        expected = stack.predict_set(new, 0.8, by=by)
+        np.testing.assert_array_equal(loaded.predict_set(new, 0.8, by=by), expected)
+    proba = stack.predict_proba(new)
+    # a class that is more probable in a row is no stranger there
+    assert sets[np.arange(len(new)), proba.argmax(axis=1)].mean() >= sets.mean()
+
+
+def test_small_groups_keep_all_classes_with_a_warning():
+    clf, _, _, new = naive()
+    new.loc[0, "site"] = "elsewhere"
+    with pytest.warns(LowSampleSize, match="at least 9 rows.*site = 'elsewhere'"):
+        sets = clf.predict_set(new, by="site")
+    assert sets[0].all()
+    with pytest.warns(LowSampleSize, match="at least 99 rows.*class 'ill', class 'well'"):
+        assert clf.predict_set(new, 0.99, by="class").all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"coverage": 1.0}, "coverage is 1.0; allowed: a number above 0 and below 1"),
+        ({"by": "ward"}, "by is 'ward'; allowed: None, 'class', 'dose', 'age', 'site'"),
+        ({"by": "dose"}, "a column of 60 different numbers"),
+        ({"method": "split"}, "method is 'split'"),
+    ],
+)
+def test_bad_arguments_are_named(options, sentence):
+    clf, _, _, new = naive()
+    with pytest.raises(InvalidArgument, match=sentence):
+        clf.predict_set(new, **options)
+
+
+def test_what_is_learned_from_the_rows_of_the_fit_alone_is_not_full():
+    X, y = mixed(60)
+    new = mixed(5, seed=1)[0]
+    numbers = X[["dose", "age"]]
+    cases = {
+        "temper='learn'": (bg.NaiveBayes(temper="learn"), X),
+        "power_transform=True": (bg.NaiveBayes(power_transform=True), X),
+        "missing='informative'": (bg.NaiveBayes(missing="informative"), X),
+        "missing cells of joint": (bg.LDA(inference="expected"), numbers),
+        "indicators": (bg.LDA(levels="indicators", inference="expected"), X),
+        "kernels": (bg.NaiveBayes(bg.KernelDensity()), X[["dose"]]),
+    }
+    for words, (clf, table) in cases.items():
+        clf.fit(table, y)
+        with pytest.raises(UnsupportedOperation, match=words):
+            clf.predict_set(new[table.columns], method="full")
+        assert clf.predict_set(new[table.columns], return_method=True)[1] == "left_out"
+    with pytest.raises(UnsupportedOperation, match=r"inference='(nuts|expected)'"):
+        bg.NaiveBayes(inference="mle").fit(X, y).predict_set(new)
+
+
+def test_hostile_tables_have_sets_of_some_classes():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"] * 15)
+    tables = {
+        "constant": pd.DataFrame({"x": np.ones(30), "z": rng.normal(size=30)}),
+        "one cell differs": pd.DataFrame({"x": [*np.zeros(29), 5.0], "z": rng.normal(size=30)}),
+        "huge": pd.DataFrame({"x": 1e140 * rng.normal(size=30)}),
+        "never observed": pd.DataFrame({"x": np.full(30, np.nan), "z": rng.normal(size=30)}),
+        "separated": pd.DataFrame({"x": np.where(y == "a", 0.0, 1e6) + rng.normal(size=30)}),
+        "ties": pd.DataFrame({"x": rng.integers(0, 2, 30).astype(float)}),
+    }
+    for name, X in tables.items():
+        for clf in (bg.NaiveBayes(), bg.LDA()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clf.fit(X, y)
+                sets = clf.predict_set(X.assign(**{X.columns[0]: X.iloc[::-1, 0].to_numpy()}))
+                missing = clf.predict_set(X * np.nan)
+            assert sets.shape == missing.shape == (30, 2), name
+            assert 0 < sets.mean() <= 1, name
+
+
+def test_sources_are_answered_by_columns(tmp_path):
+    clf, _, _, new = naive()
+    path = tmp_path / "new.parquet"
+    new.to_parquet(path)
+    found = clf.predict_set(path, 0.7).read_pandas()
+    assert list(found) == ["in_set_ill", "in_set_well"]
+    np.testing.assert_array_equal(found.to_numpy(), clf.predict_set(new, 0.7))
+
+
+def test_set_coverage_counts_true_classes():
+    clf, _, _, new = naive()
+    y = mixed(30, seed=1)[1]
+    table = bg.calibrate.set_coverage(clf, new, y, 0.7)
+    sets = clf.predict_set(new, 0.7)
+    covered = sets[np.arange(30), (y == "well").astype(int)]
+    assert table.loc["(all)", "coverage"] == covered.mean()
+    assert table.loc["(all)", "size"] == sets.sum(axis=1).mean()
+    assert table.loc["ill", "rows"] == (y == "ill").sum()
+    assert table.loc["ill", "coverage"] == covered[y == "ill"].mean()
+    assert (table.lower <= table.coverage).all() and (table.coverage <= table.upper).all()
+    unknown = bg.calibrate.set_coverage(clf, new, ["dead"] * 30, 0.7)
+    assert unknown.loc["dead", "coverage"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [None, "class"])
+def test_full_covers_whatever_the_model(by):
+    """1,200 new rows of tables that no model made: 4 standard errors of a mean over tables."""
+    found = []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 3, 34)
+        X = np.exp(rng.standard_t(2, (34, 1))) * (1 + y[:, None]) @ np.ones((1, 3))
+        X += rng.standard_cauchy((34, 3)) * 0.1
+        clf = bg.NaiveBayes().fit(X[:24], y[:24])
+        sets = clf.predict_set(X[24:], 0.8, by=by)
+        found.append(sets[np.arange(10), np.searchsorted(clf.classes_, y[24:])].mean())
+    assert np.mean(found) >= 0.8 - 4 * np.std(found) / np.sqrt(len(found))
