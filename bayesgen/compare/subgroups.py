@@ -96,7 +96,7 @@ def _column(by: object, table: Table) -> TableColumn:
     return read_table(pd.DataFrame({"subgroup" if name is None else name: by})).columns[0]
 
 
-def _scores(y: Labels, proba: Joint) -> dict[str, float]:
+def _scores(y: Labels, proba: Joint) -> dict[str, float | int]:
     true = proba[np.arange(len(y)), y]
     with np.errstate(divide="ignore", invalid="ignore"):
         brier = (proba**2).sum(axis=1) - 2 * true + 1

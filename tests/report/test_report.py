@@ -440,6 +440,7 @@ def test_without_notes_no_section_asks_for_them(titanic, html, notes, tmp_path):
     assert written(*titanic, tmp_path, title="who <survived>", notes=notes) == html
 
 
+@pytest.mark.usefixtures("no_type_checks")
 def test_notes_that_are_no_text_are_refused(titanic, tmp_path):
     with pytest.raises(InvalidArgument, match=r"read_text\(encoding='utf-8'\)"):
         written(*titanic, tmp_path, notes=tmp_path)
