@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Shaped
 
 from bayesgen import arguments
 from bayesgen.arguments import is_number
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors import Cure, InvalidArgument, Words
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.predict import log_density
@@ -173,9 +173,10 @@ def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
     left_out = [(k, d) for k in labels for d in decisions if k != d and (k, d) not in pairs]
     if left_out:
         raise InvalidArgument(
-            "loss has no cost for the (true, decided) pairs {pairs:listed 3}; every pair of "
+            "{loss} has no cost for the (true, decided) pairs {pairs:listed 3}; every pair of "
             "different labels needs one.",
-            "Add them, 0 where nothing is lost.",
+            Cure("Add them, 0 where nothing is lost.", "Add {pairs[0][0]}:{pairs[0][1]}=0."),
+            loss=Words("loss", "--cost"),
             pairs=left_out,
         )
     cost = np.array([[pairs.get((k, d), 0.0) for d in decisions] for k in labels])
@@ -188,8 +189,9 @@ def _require_finite(cost: np.ndarray, labels: list, decisions: list) -> None:
     if len(wrong):
         k, d = wrong[0]
         raise InvalidArgument(
-            "loss: the cost of {where!r} is {cost}; finite numbers are allowed.",
+            "{loss}: the cost of {where!r} is {cost}; finite numbers are allowed.",
             "Pass a large cost for what must not happen.",
+            loss=Words("loss", "--cost"),
             where=(labels[k], decisions[d]),
             cost=float(cost[k, d]),
         )

@@ -6,6 +6,7 @@ the names in the user's table.
 """
 
 import dataclasses
+import shutil
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
 
@@ -358,7 +359,16 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
 def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the members' summary tables one below the other, parameters as "member/parameter"."""
     named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
-    return pd.concat(named)
+    return MembersSummary(pd.concat(named))
+
+
+class MembersSummary(pd.DataFrame):
+    """Parameters of members, printed with all columns, in lines no wider than the terminal."""
+
+    def __repr__(self) -> str:
+        width, limit = shutil.get_terminal_size().columns, pd.get_option("display.max_rows")
+        form = "{:.4g}".format
+        return self.to_string(line_width=width, max_rows=limit, float_format=form)
 
 
 def table_of_members(

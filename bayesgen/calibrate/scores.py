@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.membership import expected, shares_of
-from bayesgen.typing import Joint, Membership
+from bayesgen.typing import Joint, Labels, Membership
 
 BINS = 15
 """Number of confidence bins of Guo et al. (2017)."""
@@ -114,6 +114,37 @@ def bin_of(probability: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray,
     """Return the bin of equal width that holds each probability, its lower end left out."""
     # probabilities sum to one only to rounding: 1 + 1e-16 belongs to the last bin
     return np.clip(np.ceil(probability * bins).astype(int) - 1, 0, bins - 1)
+
+
+def overconfidence(y: Labels, probability: Joint) -> float:
+    """Return how many standard errors the Brier score is above the one the probabilities expect.
+
+    Above 0 the probabilities are too extreme, below 0 too cautious. If they are right, the result
+    is about standard normal.
+
+    Source: Spiegelhalter (1986), Statistics in Medicine 5, 421-433; here for several classes.
+
+    Args:
+        y: class codes, shape (row,).
+        probability: class probabilities, shape (row, class).
+
+    Examples:
+        Of 100 rows of confidence .9, 80 are right:
+
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import overconfidence
+        >>> probability = np.tile([0.9, 0.1], (100, 1))
+        >>> round(overconfidence(np.repeat([0, 1], [80, 20]), probability), 2)
+        3.33
+    """
+    # Brier score of a row if its class is k
+    scores = (probability**2).sum(axis=1, keepdims=True) - 2 * probability + 1
+    expected = (probability * scores).sum(axis=1)
+    variance = np.maximum((probability * scores**2).sum(axis=1) - expected**2, 0.0).sum()
+    excess = (scores[np.arange(len(y)), y] - expected).sum()
+    if variance == 0:
+        return 0.0 if abs(excess) < 1e-9 else float(np.sign(excess) * np.inf)
+    return float(excess / np.sqrt(variance))
 
 
 def area_under_roc(y: Membership, probability: Joint) -> float:

@@ -16,17 +16,16 @@ from bayesgen.estimators.compared import (
     DRAWS,
     METHODS,
     MethodName,
+    RivalName,
     Size,
     classifiers_by_method,
     default_methods,
     default_sizes,
+    new_rivals,
 )
 from bayesgen.estimators.compared import RIVALS as DEFAULT_RIVALS
-from bayesgen.estimators.compared import rivals as new_rivals
 from bayesgen.plots.style import pyplot
 from bayesgen.table import read_table
-
-RivalName = Literal["frequencies", "logistic", "forest", "boosting", "none"]
 
 
 def compare_methods(
@@ -36,10 +35,11 @@ def compare_methods(
     target: options.Target = None,
     model: options.Model = "naive-bayes",
     methods: Annotated[tuple[MethodName, ...] | None, options.SEPARATED] = None,
-    rivals: Annotated[tuple[RivalName, ...], options.SEPARATED] = DEFAULT_RIVALS,
+    rivals: Annotated[tuple[RivalName | Literal["none"], ...], options.SEPARATED] = DEFAULT_RIVALS,
     train_rows: Annotated[tuple[Size, ...] | None, options.SEPARATED] = None,
     cv: options.Folds = 5,
     groups: str | None = None,
+    by: options.By = None,
     unlabelled: options.Weight = "learn",
     seed: options.Seed = 0,
     sampling: options.Sampling = options.DEFAULT_LENGTH,
@@ -61,9 +61,10 @@ def compare_methods(
         methods: Which of stacked, exact, map, mle, nuts, separated by commas; stacked is a stack of
             structures that suit the columns, whatever the model. By default all but nuts, which
             draws from the posterior that exact has in closed form; nuts too where there is none.
-        rivals: scikit-learn classifiers to compare with, separated by commas: frequencies (of the
-            classes), logistic (regression, scaled), forest (300 trees), boosting (of histograms);
-            missing cells are imputed and categories encoded where they have to be. Or none. By
+        rivals: Classifiers of scikit-learn to compare with, separated by commas: frequencies (of
+            the classes), logistic (regression, scaled), forest (300 trees), boosting (of
+            histograms); missing cells are imputed and categories encoded where they have to be.
+            catboost and lightgbm, as they come, where these packages are installed. Or none. By
             default frequencies,logistic.
         train_rows: Rows in each fit, separated by commas: a number draws so many, with the classes
             in proportion, in 25 folds; all is plain cross-validation. By default 24,all where there
@@ -75,10 +76,10 @@ def compare_methods(
     """
     if html is not None:
         pyplot()  # refuse before anything is computed
-    rows = LabelledData.read(data, target, features, csv, groups=groups)
+    rows = LabelledData.read(data, target, features, csv, groups=groups, by=by)
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
-    X, y, group_of_row = rows.rows()
+    (X, y, group_of_row), by_row = rows.rows(), rows.subgroups()
     table, kind = read_table(X), options.MODELS[model][0]
     methods = methods or default_methods(kind, table)
     nuts = sampling.method(
@@ -88,7 +89,7 @@ def compare_methods(
     )
     weight = unlabelled if rows.without_class else None
     ours = classifiers_by_method(kind, methods, table, seed, unlabelled=weight, nuts=nuts)
-    others = [name for name in get_args(RivalName) if name in rivals and name != "none"]
+    others = [name for name in get_args(RivalName) if name in rivals]
     classifiers = ours | new_rivals(others, seed)
     sizes = train_rows or default_sizes(list(rows.counts.values()))
     runs = [
@@ -98,6 +99,7 @@ def compare_methods(
             y,
             cv=cv if size == "all" else DRAWS,
             groups=group_of_row,
+            by=by_row,
             train_size=None if size == "all" else size,
             random_state=seed,
         )
@@ -106,7 +108,7 @@ def compare_methods(
     # the page and the notes are about the fits to most rows
     *fewer, comparison = runs
     if html is not None:
-        comparison.to_html(html, title=f"{data}: {rows.target}")
+        comparison.to_html(html, title=rows.title)
     facts: dict[str, Any] = rows.facts(table) | {
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
@@ -140,6 +142,7 @@ def _scores(
             "folds": run.folds,
             "classifiers": run.table.reset_index().to_dict("records"),
             "members": run.members.reset_index().to_dict("records"),
+            "subgroups": run.subgroups.reset_index().to_dict("records"),
         }
         for run in (*fewer, comparison)
     }

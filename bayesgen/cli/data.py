@@ -59,7 +59,8 @@ class LabelledData:
     source: of the features, the classes and the groups. target: column that holds the classes.
     groups: column of the groups of rows, which is no feature; None: there is none. counts: rows of
     each class. empty: rows whose cell of the target is missing. marked: rows of -1 where it marks a
-    row without a class, scikit-learn's mark, and is none itself.
+    row without a class, scikit-learn's mark, and is none itself. by: column whose levels are scored
+    apart, a feature or not; None: there is none.
     """
 
     source: Source
@@ -68,6 +69,7 @@ class LabelledData:
     counts: dict[Any, int]
     empty: int
     marked: int
+    by: str | None = None
 
     @classmethod
     def read(
@@ -78,6 +80,7 @@ class LabelledData:
         csv: CsvFormat = AS_SHOWN,
         *,
         groups: str | None = None,
+        by: str | None = None,
         part_rows: int = PART_ROWS,
     ) -> "LabelledData":
         """Open DATA, choose its columns and count its classes, which takes all rows of one column.
@@ -88,6 +91,7 @@ class LabelledData:
             features: columns to leave out, or to use alone.
             csv: how CSV files are read.
             groups: column of the groups.
+            by: column of subgroups.
             part_rows: rows read at once.
 
         Raises:
@@ -101,7 +105,7 @@ class LabelledData:
             )
         target = target or datasets.target(data)
         needed = [target] if groups is None else [target, groups]
-        for name in (*needed, *features.drop, *features.columns):
+        for name in (*needed, *([] if by is None else [by]), *features.drop, *features.columns):
             if name not in names:
                 raise no_column(data, name, names)
             if name in needed and name in features.drop:
@@ -115,7 +119,12 @@ class LabelledData:
                 raise no_features(data, target)
             raise UnusableOptions("--drop and --columns leave no feature. Drop fewer columns.")
         source = _selected(source, tuple(name for name in names if name in {*used, *needed}))
-        return cls(source, target, groups, *_counted(source, target))
+        return cls(source, target, groups, *_counted(source, target), by)
+
+    @property
+    def title(self) -> str:
+        """The name of the file, without its folders, and the target."""
+        return f"{Path(self.source.name).name or self.source.name}: {self.target}"
 
     @property
     def without_class(self) -> int:
@@ -183,6 +192,13 @@ class LabelledData:
         groups = None if self.groups is None else table.column(self.groups).to_pylist()
         beside = [name for name in (self.target, self.groups) if name is not None]
         return table.drop_columns(beside), y, groups
+
+    def subgroups(self) -> pd.Series | None:
+        """Return the column whose levels are scored apart, of all rows."""
+        if self.by is None:
+            return None
+        parts = self.source.parts({self.by: "any"})
+        return pd.concat([pa.table(part.frame)[self.by].to_pandas() for part in parts])
 
 
 def _selected(source: Source, names: tuple[str, ...]) -> Source:

@@ -48,12 +48,14 @@ EXAMPLES = {
         "bayesgen predict titanic.bgm passengers.csv --out answers.parquet",
         "bayesgen predict titanic.bgm passengers.csv --keep name > answers.csv",
         "bayesgen predict ill.bgm rows.csv --prior ill=0.01,well=0.99 --out answers.csv",
+        "bayesgen predict ill.bgm rows.csv --cost ill:well=5,well:ill=1 --out answers.csv",
         "bayesgen predict titanic.bgm passengers.csv --json | head -1",
     ),
     "report": (
         "bayesgen report titanic_passengers --html titanic.html",
         "bayesgen report rows.csv --target species --model qda --html page.html",
         "bayesgen report rows.csv --target species --fitted qda.bgm --html page.html",
+        "bayesgen report titanic_passengers --by sex --notes notes.md --html titanic.html",
     ),
     "datasets": ("bayesgen datasets", "bayesgen datasets --json"),
 }

@@ -2,14 +2,19 @@
 
 import contextlib
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter, Token, convert, types, validators
 
+from bayesgen import decide
+from bayesgen.decide import Loss
 from bayesgen.errors import BayesgenError
 from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
 from bayesgen.estimators.classifier import Classifier
@@ -74,19 +79,44 @@ def _read_weight(_: object, tokens: Sequence[Token]) -> Unlabelled:
     raise ValueError(f"{word!r} is neither learn, none nor a weight of at least 0.")
 
 
-def _read_prior(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
-    prior = {}
+def _numbers(tokens: Sequence[Token], what: str, least: float, most: float) -> dict[str, float]:
+    """Read "ill=0.01,well=0.99", numbers from `least` to `most`; names may hold commas."""
+    numbers: dict[str, float] = {}
+    words: list[str] = []
     for word in ",".join(token.value for token in tokens).split(","):
-        label, _, number = word.rpartition("=")
+        if words and "=" not in words[-1]:
+            words[-1] += f",{word}"
+        else:
+            words.append(word)
+    for word in words:
+        name, _, number = word.rpartition("=")
+        name, known = name.strip(), name.strip() in numbers
         with contextlib.suppress(ValueError):
-            prior[label.strip()] = float(number)
-        if not label or not 0 <= prior.get(label.strip(), math.nan) <= 1:
-            raise ValueError(
-                f"{word!r} is no class and its probability; type them as ill=0.01,well=0.99."
-            )
+            numbers[name] = float(number)
+        if not name or known or not least <= numbers.get(name, math.nan) <= most:
+            raise ValueError(f"{word!r} is no {what}.")
+    return numbers
+
+
+def _read_prior(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
+    what = "class and its probability; type them as ill=0.01,well=0.99"
+    prior = _numbers(tokens, what, 0, 1)
     if abs(sum(prior.values()) - 1) > 1e-6:
         raise ValueError(f"the probabilities sum to {sum(prior.values()):g}; make them sum to 1.")
     return prior
+
+
+def _read_costs(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
+    what = "new pair of classes and its cost; type them as ill:well=5,well:ill=1"
+    return _numbers(tokens, what, -math.inf, math.inf)
+
+
+def _read_text(_: object, tokens: Sequence[Token]) -> str:
+    try:
+        return Path(tokens[0].value).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise ValueError(f"{tokens[0].value!r} cannot be read: {reason}.") from None
 
 
 # -- Options ---------------------------------------------------------------------------------------
@@ -141,6 +171,33 @@ Prior = Annotated[
         accepts_keys=False,
         help="Probabilities of the classes in the population to predict for, such as "
         "ill=0.01,well=0.99, where they are not those of the rows.",
+    ),
+]
+Costs = Annotated[
+    Mapping[str, float] | None,
+    Parameter(
+        converter=_read_costs,
+        n_tokens=1,
+        accepts_keys=False,
+        help="Costs of decisions, true:decided=number for every pair of different classes, such as "
+        "ill:well=5,well:ill=1. Decisions may be actions: ill:treat=0,ill:wait=50,well:treat=10,"
+        "well:wait=0. By default every error costs 1.",
+    ),
+]
+By = Annotated[
+    str | None,
+    Parameter(
+        help="Column of up to 20 levels, a feature or not (--drop), whose levels are scored apart."
+    ),
+]
+Notes = Annotated[
+    str,
+    Parameter(
+        converter=_read_text,
+        n_tokens=1,
+        show_default=False,
+        help="File of text or Markdown about intended use and limits: who may use the answers, "
+        "whom the rows stand for, whom they do not.",
     ),
 ]
 Folds = Annotated[
@@ -268,6 +325,30 @@ def new_classifier(
             "naive-bayes."
         )
     return StackedClassifier(random_state=seed, unlabelled=unlabelled)
+
+
+def losses(costs: Mapping[str, float] | None, labels: Iterable) -> Loss:
+    """Return the costs of --cost as {(true, decided): cost}; labels: of the classes.
+
+    Raises:
+        BayesgenError: a pair that does not begin with a class, or pairs without a cost.
+    """
+    if costs is None:
+        return None
+    classes, loss = {str(label): label for label in labels}, {}
+    for pair, cost in costs.items():
+        # of "a" and "a:b" the longer one: a name may hold a colon
+        true = max((name for name in classes if pair.startswith(f"{name}:")), key=len, default="")
+        decided = pair[len(true) + 1 :].strip()
+        if true not in classes or not decided:
+            example = ",".join(f"{k}:{d}=1" for k, d in itertools.permutations(classes, 2))
+            raise UnusableOptions(
+                f"--cost {pair}: the true class comes first, one of {', '.join(classes)}, then a "
+                f"colon and the decision. Type --cost {shlex.quote(example)}."
+            )
+        loss[classes[true], classes.get(decided, decided)] = cost
+    decide.rule(loss, np.array(list(classes.values())))  # refuses pairs without a cost
+    return loss
 
 
 def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Classifier:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from cyclopts import Parameter, validators
 
+from bayesgen import decide
 from bayesgen.calibrate import accuracy, brier, log_loss
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import count_values, open_data
@@ -20,6 +21,7 @@ from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.progress_bar import progress_bar
 from bayesgen.sources import PART_ROWS
+from bayesgen.typing import Joint
 
 LONG = 1.0
 """Seconds after which a bar is shown."""
@@ -40,6 +42,7 @@ def predict_rows(
     keep: options.Words = (),
     target: str | None = None,
     prior: options.Prior = None,
+    cost: options.Costs = None,
     csv: options.CsvFormat = options.AS_SHOWN,
     batch: options.Rows = PART_ROWS,
     json: options.Flag = False,
@@ -47,11 +50,11 @@ def predict_rows(
     """Answer about the rows of a file: class probabilities, intervals if asked for, and novelty.
 
     One row of predictions per row of the file, in its order: predicted (the most probable class),
-    probability_K for each class K, with --interval lower_K and upper_K (mle and map have none),
-    with --coverage in_set_K, and log_density (log p(row): low for rows unlike every class). The
-    file may be larger than memory, and the output is there at the end, whole, or not at all.
-    Columns that the model does not read are ignored, absent ones count as missing. With --target,
-    answers are scored.
+    with --cost decision (of least expected cost), probability_K for each class K, with --interval
+    lower_K and upper_K (mle and map have none), with --coverage in_set_K, and log_density
+    (log p(row): low for rows unlike every class). The file may be larger than memory, and the
+    output is there at the end, whole, or not at all. Columns that the model does not read are
+    ignored, absent ones count as missing. With --target, answers are scored.
 
     Args:
         out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.
@@ -72,10 +75,13 @@ def predict_rows(
             "--draws are lists, which CSV has not. Add --out answers.parquet."
         )
     scores = None if target is None else Scores(target, classifier.classes_)
+    classes = classifier.classes_.tolist()
+    loss = options.losses(cost, classes)
+    rule = None if loss is None else decide.rule(loss, classifier.classes_)
     for option, name in [*(("keep", name) for name in keep), ("target", target)]:
         if name is not None and name not in map(str, source.names or ()):
             raise no_column(source.name, name, list(map(str, source.names or ())))
-        if name in answers.columns:
+        if name in answers.columns or (rule and name == "decision"):
             raise options.UnusableOptions(
                 f"--{option} {name}: the answers have a column of this name. Rename it in the file."
             )
@@ -84,7 +90,12 @@ def predict_rows(
     first = next(reader, None)  # what cannot be read is refused before anything is written
     if first is None:
         raise no_rows_in_source(source.name)
-    counts, schema = Counter(), _without(reader.schema, hidden)
+    counts, decided, schema = Counter(), Counter(), _without(reader.schema, hidden)
+    if rule is not None:
+        # text where some decisions are classes and others are not
+        mixed = rule.decisions.dtype == object
+        labels = pa.array(rule.decisions.astype(str) if mixed else rule.decisions)
+        schema = schema.insert(len(keep) + 1, pa.field("decision", labels.type))
     shown = "auto" if out is not None or not sys.stdout.isatty() else False
     with (
         printing.table_writer(out, schema, json=json) as write,
@@ -95,6 +106,10 @@ def predict_rows(
             if scores is not None:
                 scores.add(rows)
             counts.update(count_values(rows.column("predicted")))
+            if rule is not None:
+                best = rule.best(_probabilities(rows, classes))
+                rows = rows.append_column("decision", labels.take(pa.array(best)))
+                decided.update(count_values(rows.column("decision")))
             write(rows.select(schema.names))
             bar.update(len(rows))
     if out is None:
@@ -116,6 +131,9 @@ def predict_rows(
         "predicted": printing.name_counts(facts["predicted"]),
         "out": f"{out}: {', '.join(schema.names)}",
     }
+    if rule is not None:
+        facts["decided"] = {str(label): count for label, count in decided.items()}
+        lines["decided"] = printing.name_counts(facts["decided"])
     if scores is not None:
         facts["scores"], lines["scores"] = scores.facts(), scores.in_words()
     printing.print_answer(facts, lines, json=json)
@@ -123,6 +141,10 @@ def predict_rows(
 
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in names])
+
+
+def _probabilities(rows: pa.Table, classes: list) -> Joint:
+    return np.column_stack([rows.column(f"probability_{label}").to_numpy() for label in classes])
 
 
 class Scores:
@@ -142,8 +164,7 @@ class Scores:
         """Add answers beside the column of classes."""
         labels = rows.column(self.column).to_pylist()
         codes = np.array([self.codes.get(_key(label), -1) for label in labels])
-        columns = [rows.column(f"probability_{label}").to_numpy() for label in self.classes]
-        y, proba = codes[codes >= 0], np.column_stack(columns)[codes >= 0]
+        y, proba = codes[codes >= 0], _probabilities(rows, self.classes)[codes >= 0]
         self.without_class += len(codes) - len(y)
         if len(y):
             means = np.array([log_loss(y, proba), brier(y, proba), accuracy(y, proba)])

@@ -112,7 +112,7 @@ def model_in_words(classifier: Classifier, table: Table, limit: int = 8) -> str:
     return f"{dict(MODELS.values()).get(kind, kind.__name__)}: {'; '.join(blocks)}"
 
 
-def name_counts(counts: Mapping[str, float], limit: int = 8) -> str:
+def name_counts(counts: Mapping[str, float | int], limit: int = 8) -> str:
     """Return "no 809, yes 500", cut after `limit` of them."""
     words = [f"{name} {count:,.12g}" for name, count in list(counts.items())[:limit]]
     more = [f"and {len(counts) - limit:,} more"] if len(counts) > limit else []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
+from bayesgen.compare.subgroups import Subgroups
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import write_report
@@ -20,6 +21,9 @@ def report_page(
     fitted: Path | None = None,
     model: options.AnyModel = "stacked",
     inference: options.Inference = "auto",
+    cost: options.Costs = None,
+    by: options.By = None,
+    notes: options.Notes = "",
     cv: options.Folds = 5,
     seed: options.Seed = 0,
     sampling: options.Sampling = options.DEFAULT_LENGTH,
@@ -29,9 +33,10 @@ def report_page(
 ) -> None:
     """Write a report as one self-contained HTML page.
 
-    Verdict, calibration, what drives the decision, confusion and costs, rows to look at, the data,
-    parameters, method. Fits the model (or takes a fitted one), and compares it with logistic
-    regression and the class frequencies on rows left out of their fits, in the same folds.
+    Verdict, intended use, calibration, scores by subgroup, what drives the decision, confusion and
+    costs, rows to look at, the data, parameters, method. Fits the model (or takes a fitted one),
+    and compares it with logistic regression and the class frequencies on rows left out of their
+    fits, in the same folds.
 
     Args:
         html: File to write.
@@ -39,9 +44,13 @@ def report_page(
         json: Print JSON: where the page is and how the fit ended.
     """
     pyplot()  # refuse before anything is read or fitted
-    rows = LabelledData.read(data, target, features, csv)
+    rows = LabelledData.read(data, target, features, csv, by=by)
     rows.require_classes()
     X, y, _ = rows.rows()
+    # refuse before anything is fitted
+    loss, levels = options.losses(cost, rows.counts), rows.subgroups()
+    if levels is not None:
+        Subgroups.read(levels, read_table(X))
     if fitted is not None:
         classifier = load(fitted)
     else:
@@ -51,7 +60,10 @@ def report_page(
         html,
         X,
         y,
-        title=f"{data}: {rows.target}",
+        title=rows.title,
+        loss=loss,
+        by=levels,
+        notes=notes,
         cv=cv,
         random_state=seed,
         command=shlex.join(["bayesgen", *options.TYPED.get()]),

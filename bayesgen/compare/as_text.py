@@ -23,13 +23,16 @@ MEMBERS_LEGEND = (
 )
 
 
+SUBGROUPS_LEGEND = (
+    "Subgroups: the rows of one level each, under the same fits; ± is one standard error over "
+    "these rows. expected: the accuracy that the probabilities promise. overconf.: standard "
+    "errors by which the Brier score exceeds what they promise; beyond ±2 they are off."
+)
+
+
 def scores_as_text(table: pd.DataFrame, folds: int) -> pd.DataFrame:
     """Return the scores of `Comparison.table` as text: "0.419±.011", "-.010 [-.024,+.004]"."""
-    text = pd.DataFrame(index=table.index)
-    text["log loss"] = [
-        _with_error(loss, error)
-        for loss, error in zip(table["log_loss"], table["log_loss_se"], strict=True)
-    ]
+    text = pd.DataFrame({"log loss": _losses(table)}, index=table.index)
     if len(table) > 1:
         columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
         text[f"vs {table.index[0]}"] = [
@@ -40,6 +43,23 @@ def scores_as_text(table: pd.DataFrame, folds: int) -> pd.DataFrame:
     seconds = folds * (table["fit_seconds"] + table["predict_seconds"])
     text["sec"] = [f"{value:.1f}" if value < 10 else f"{value:,.0f}" for value in seconds]
     return text
+
+
+def subgroups_as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `Comparison.subgroups` as text."""
+    columns = {
+        "rows": table["rows"].map("{:,}".format),
+        "log loss": _losses(table),
+        HEADS["brier"]: table["brier"].map(_short),
+        HEADS["accuracy"]: table["accuracy"].map(_short),
+        "expected": table["expected_accuracy"].map(_short),
+        "overconf.": table["overconfidence"].map("{:+.1f}".format),
+    }
+    return pd.DataFrame(columns, index=table.index)
+
+
+def _losses(table: pd.DataFrame) -> list[str]:
+    return list(map(_with_error, table["log_loss"], table["log_loss_se"]))
 
 
 def members_as_text(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Result of a comparison: score tables and the out-of-fold predictions behind them."""
 
 import dataclasses
+import functools
 import os
 import textwrap
 from collections.abc import Hashable, Sequence
@@ -14,13 +15,16 @@ from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.as_text import (
     MEMBERS_LEGEND,
+    SUBGROUPS_LEGEND,
     WIDTH,
     aligned,
     fits_in_words,
     legend,
     members_as_text,
     scores_as_text,
+    subgroups_as_text,
 )
+from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import not_one_of, out_of_range
 from bayesgen.errors.notes import Note, merged_by_name
@@ -75,6 +79,7 @@ class Comparison:
         train_size: number of rows fitted in each fold, drawn from its training rows; None: all of
             them.
         few: the same classifiers after fits to fewer rows, printed before; None: not asked for.
+        by: the level of a column in each of these rows; None: not asked for.
 
     Examples:
         >>> import bayesgen as bg
@@ -102,6 +107,18 @@ class Comparison:
     fold: Labels
     train_size: int | None = None
     few: "Comparison | None" = None
+    by: Subgroups | None = None
+
+    @functools.cached_property
+    def subgroups(self) -> pd.DataFrame:
+        """Scores of the rows of each level of the column `by`; empty without it.
+
+        DataFrame indexed by (classifier, level), missing cells a level of their own. Columns: rows;
+        log_loss, brier and accuracy with standard errors over these rows as if independent
+        (log_loss_se, ...; NaN of one row, or inf); expected_accuracy, the mean probability of the
+        most probable class; overconfidence, see `calibrate.overconfidence`.
+        """
+        return pd.DataFrame() if self.by is None else self.by.scores(self.y, self.probabilities)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -219,8 +236,8 @@ class Comparison:
     def to_html(self, path: str | os.PathLike, *, title: str = "Comparison of classifiers") -> None:
         """Write the comparison as one self-contained HTML page.
 
-        Scores, differences from the first classifier, calibration, ROC curves of two classes,
-        learning curves, members of stacks, notes and warnings.
+        Scores, those of subgroups, differences from the first classifier, calibration, ROC curves
+        of two classes, learning curves, members of stacks, notes and warnings.
 
         Args:
             path: of the file, which is replaced.
@@ -307,13 +324,17 @@ class Comparison:
             for comparison in (self.few, self)
             if comparison is not None
         ]
+        if self.by is not None:
+            tables.append((f"Scores by {self.by.name}", subgroups_as_text(self.subgroups)))
         if len(self.members):
             tables.append(("Members, means over folds", members_as_text(self.members)))
         return tables
 
     def _legends(self) -> list[str]:
         members = [MEMBERS_LEGEND] if len(self.members) else []
-        return [*filter(None, [fits_in_words(self.table)]), legend(self.table), *members]
+        subgroups = [] if self.by is None else [SUBGROUPS_LEGEND]
+        words = [*filter(None, [fits_in_words(self.table)]), legend(self.table)]
+        return [*words, *subgroups, *members]
 
     def _notes(self) -> list[str]:
         return [*self.notes, *map(str, merged_by_name(self.warned))]

@@ -17,6 +17,7 @@ from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import Fold, all_training_rows, drawn, split, training_rows
 from bayesgen.compare.scores import DIFFERENCE, Scores, with_errors
+from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors import Cure, InvalidArgument, InvalidData
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import TARGET, wrong_length
@@ -147,6 +148,7 @@ def compare(
     *,
     cv: object = 5,
     groups: object = None,
+    by: object = None,
     train_size: int | float | None = None,
     train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
@@ -167,6 +169,13 @@ def compare(
                 "Leave it out, or pass y.idxmax(axis=1).",
                 name=name,
             )
+    if by is not None and rows.shares is not None:
+        raise InvalidArgument(
+            "by={by!r} scores rows of one class each, and y holds probabilities.",
+            "Leave out by=, or pass y.idxmax(axis=1).",
+            by=by,
+        )
+    subgroups = None if by is None else Subgroups.read(by, rows.table)
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups
@@ -184,7 +193,11 @@ def compare(
     checked = cast(Mapping[str, AnyClassifier], classifiers)
     every_size = {ALL: folds, **folds_by_size}
     results = _fit_all(checked, rows, every_size, n_jobs=n_jobs, progress=progress)
-    return _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
+    comparison = _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
+    if subgroups is None:
+        return comparison
+    scored = dataclasses.replace(subgroups, codes=subgroups.codes[comparison.rows])
+    return dataclasses.replace(comparison, by=scored)
 
 
 def _check(
@@ -256,20 +269,31 @@ def _fit_fold(estimator: AnyClassifier, rows: ComparedRows, fold: Fold, fit: str
     """Return what a classifier predicts; one that cannot take X gets a pipeline.
 
     Where its fit fails, and missing cells or levels may be the reason, it is fitted again behind
-    the pipeline of `preprocessing.prepared`. Errors carry a note with `fit`, its words.
+    the pipeline of `preprocessing.prepared`; one that is told its columns of levels is fitted so at
+    once. Errors carry a note with `fit`, its words.
     """
-    from bayesgen.compare.preprocessing import needs_preparing, prepared, steps_in_words
+    from bayesgen.compare.preprocessing import (
+        levels_argument,
+        needs_preparing,
+        prepared,
+        steps_in_words,
+    )
+
+    def behind_pipeline() -> FoldResult:
+        pipeline = prepared(estimator, rows.table)
+        result = _predicted(pipeline, rows.matrix, rows, fold)
+        return dataclasses.replace(result, prepared_by=steps_in_words(pipeline))
 
     try:
+        if levels_argument(estimator) is not None:
+            return behind_pipeline()
         try:
             return _predicted(estimator, rows.X, rows, fold)
         # classifiers of other libraries fail in any way
         except Exception as error:
             if not needs_preparing(error, estimator, rows.table):
                 raise
-            pipeline = prepared(estimator, rows.table)
-            result = _predicted(pipeline, rows.matrix, rows, fold)
-            return dataclasses.replace(result, prepared_by=steps_in_words(pipeline))
+            return behind_pipeline()
     except Exception as error:
         error.add_note(fit)
         raise

@@ -11,10 +11,12 @@ from bayesgen import page
 from bayesgen.compare.as_text import (
     HEADS,
     MEMBERS_LEGEND,
+    SUBGROUPS_LEGEND,
     fits_in_words,
     legend,
     members_as_text,
     scores_as_text,
+    subgroups_as_text,
 )
 from bayesgen.errors.notes import merged_by_name
 from bayesgen.page import Grid
@@ -55,6 +57,8 @@ def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> N
         curves=curves,
         members=grid(members_as_text(members)) if len(members) else None,
         members_legend=MEMBERS_LEGEND,
+        subgroups=None if comparison.by is None else grid(subgroups_as_text(comparison.subgroups)),
+        subgroups_legend=SUBGROUPS_LEGEND,
         notes=[*comparison.notes, *map(str, merged_by_name(comparison.warned))],
     )
     page.write(path, html)

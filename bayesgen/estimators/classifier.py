@@ -1289,17 +1289,20 @@ class Classifier(Estimator):
     def report_html(self, path: str | os.PathLike, X: object, y: object, **options: Option) -> None:
         """Write a report of the fitted classifier as one self-contained HTML page.
 
-        Sections: verdict, calibration, drivers of the decision, confusion and costs, notable rows,
-        data, parameters, method and program, reproduction. Scores and rows are out of fold: clones
-        of the classifier are cross-validated on the rows.
+        Sections: verdict, intended use and limits (if stated), calibration, scores by subgroup (if
+        asked for), drivers of the decision, confusion and costs, notable rows, data, parameters,
+        method and program, reproduction. Scores and rows are out of fold: clones of the classifier
+        are cross-validated on the rows.
 
         Args:
             path: of the file, which is replaced.
             X: rows to report on, usually those of the fit.
             y: their labels.
             options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
-                fifth of the largest); cv (5), the number of folds; random_state (0), their seed;
-                date (today), a datetime.date.
+                fifth of the largest); by, a column whose levels are scored apart, as in `compare`;
+                notes, text on intended use and limits (Markdown of headings, lists and paragraphs,
+                whose other marks stay as typed); cv (5), the number of folds; random_state (0),
+                their seed; date (today), a datetime.date.
 
         Raises:
             BayesgenError: rows that cannot be cross-validated, or an unwritable path.

@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 
+from bayesgen import arguments
 from bayesgen.compare import Comparison
 from bayesgen.compare import compare as cross_validated
 from bayesgen.errors import InvalidArgument
@@ -23,7 +24,8 @@ Size = int | Literal["all"]
 METHODS = {"stacked": "stack", "exact": "exact Bayes", "map": "MAP", "mle": "MLE", "nuts": "NUTS"}
 NO_LEARNED_WEIGHT = ("mle", "map")
 """Methods that take a stated weight of rows without a class, and learn none; nuts takes none."""
-RIVALS = ("frequencies", "logistic")
+RivalName = Literal["frequencies", "logistic", "forest", "boosting", "catboost", "lightgbm"]
+RIVALS: tuple[RivalName, ...] = ("frequencies", "logistic")
 FEW = 24
 """Training rows at which, by default, classifiers are compared too."""
 DRAWS = 25
@@ -38,6 +40,8 @@ def compare(
     *,
     cv: object = 5,
     groups: object = None,
+    by: object = None,
+    rivals: Sequence[RivalName] | None = None,
     train_size: int | float | None = None,
     train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
@@ -48,9 +52,9 @@ def compare(
 
     A clone of each classifier is fitted to each fold. Text columns become categories with the
     levels of the whole table. A classifier that fails on missing values or levels is wrapped in a
-    Pipeline of mean and most-frequent imputation and one-hot encoding; CatBoost is told which
-    columns hold levels (`cat_features`). Warnings are collected in
-    `Comparison.warnings`.
+    Pipeline of mean and most-frequent imputation and one-hot encoding; CatBoost and LightGBM are
+    told which columns hold levels (`cat_features`, `categorical_feature`). Warnings are collected
+    in `Comparison.warnings`.
 
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
@@ -67,6 +71,11 @@ def compare(
             with a note, to the number of rows (or groups) of the smallest class.
         groups: shape (row,), such as patients; rows of one group are never both fitted and scored
             in a fold.
+        by: name of a column of X, or the values of another one, shape (row,): scores of the rows of
+            each of its levels too, see `Comparison.subgroups`. Up to 20 levels, besides missing.
+        rivals: of other libraries, to compare with as well: frequencies (of the classes), logistic,
+            forest, boosting, catboost, lightgbm; the last two need packages of these names. None:
+            frequencies and logistic beside the default classifiers, no others beside stated ones.
         train_size: fit only this number of rows, or (up to 1.0) this fraction, of each fold, drawn
             at random with the classes in proportion. The folds then differ both in the rows that
             are fitted and in those that are scored, so that standard errors over many folds, such
@@ -93,14 +102,22 @@ def compare(
         ['stack', 'exact Bayes', 'MAP', 'MLE', 'frequencies', 'logistic']
     """
     options: dict = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
-    options |= {"groups": groups}
+    options |= {"groups": groups, "by": by}
     sizes: dict = {"cv": cv, "train_size": train_size, "train_sizes": train_sizes}
     if (
         classifiers is not None
         and y is not None
         and (X is not None or _are_classifiers(classifiers))
     ):
-        return cross_validated(cast(Mapping, classifiers), X, y, **sizes, **options)
+        added = new_rivals(rivals or (), random_state)
+        if isinstance(classifiers, Mapping) and (twice := classifiers.keys() & added.keys()):
+            raise InvalidArgument(
+                "classifiers and rivals both hold {twice:listed}.",
+                "Rename it in classifiers, or leave it out of rivals.",
+                twice=sorted(twice),
+            )
+        compared = {**cast(Mapping, classifiers), **added} if added else classifiers
+        return cross_validated(cast(Mapping, compared), X, y, **sizes, **options)
     given = [value for value in (classifiers, X, y) if value is not None]
     if len(given) != 2 or _are_classifiers(given[0]):
         raise InvalidArgument(
@@ -119,7 +136,10 @@ def compare(
             unlabelled="learn" if target.n_missing else None,
         ),
         # which take one class for each row
-        **rivals(RIVALS if soft is None or soft.shares is None else (), random_state),
+        **new_rivals(
+            (RIVALS if soft is None or soft.shares is None else ()) if rivals is None else rivals,
+            random_state,
+        ),
     }
     comparison = cross_validated(compared, X, y, **sizes, **options)
     counts = np.unique(target.labels, return_counts=True)[1].tolist()
@@ -187,8 +207,14 @@ def classifiers_by_method(
     return found
 
 
-def rivals(names: Sequence[str], seed: int | None) -> dict[str, object]:
-    """Return classifiers of scikit-learn by name."""
+def new_rivals(names: Sequence[RivalName], seed: int | None) -> dict[str, object]:
+    """Return classifiers of other libraries by name.
+
+    Raises:
+        InvalidArgument: another name. MissingPackage: CatBoost or LightGBM is not installed.
+    """
+    for name in names:
+        arguments.one_of("rivals", name, get_args(RivalName))
     # imports its forests, which nothing else needs
     from bayesgen.compare.rivals import rival
 

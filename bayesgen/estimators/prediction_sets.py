@@ -19,6 +19,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
@@ -111,6 +112,13 @@ class RowsOfFit:
         with deduplicate_warnings(BayesgenWarning):  # of which the fit has warned
             rows = clf._training_rows(X, y, weight, reset=False)
         rows = (rows.by_content() if self._stacked else rows).labelled
+        if rows.shares is not None:
+            raise unsupported(
+                "predict_set of soft labels",
+                "rows are ranked by the log-odds of one class each",
+                "Fit to the most probable classes, y.idxmax(axis=1), or pass a stack, whose "
+                "left-out rows count in each class by their share.",
+            )
         codes, count = rows.codes_among(clf.classes_), clf._fitted().state.statistics.count
         check_rows_of_fit(clf.classes_, count, codes, rows.weight)
         return rows

@@ -1,15 +1,13 @@
 """Calibration: reliability curves and a test of overconfidence."""
 
-import numpy as np
 from scipy.special import ndtr
 
 from bayesgen import page
-from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve
+from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, overconfidence
 from bayesgen.page import Grid
 from bayesgen.plots import ReliabilityDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.report.subject import Subject, Values
-from bayesgen.typing import Joint, Labels
 
 LEVEL = 1.96
 """Standard errors beyond which a difference is called a sign: 5 % of calibrated classifiers."""
@@ -45,28 +43,6 @@ def calibration(subject: Subject) -> Values:
         "figures": [_figure(curve) for curve in curves],
         "scores": Grid(["", "value", ""], lines, right=(1,)),
     }
-
-
-def overconfidence(codes: Labels, proba: Joint) -> float:
-    """Return how many standard errors the Brier score is above the one the probabilities expect.
-
-    Above 0 the probabilities are too extreme, below 0 too cautious. If they are right, the result
-    is about standard normal.
-
-    Source: Spiegelhalter (1986), Statistics in Medicine 5, 421-433; here for several classes.
-
-    Args:
-        codes: true classes, shape (row,).
-        proba: class probabilities, shape (row, class).
-    """
-    # Brier score of a row if its class is k
-    scores = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
-    expected = (proba * scores).sum(axis=1)
-    variance = np.maximum((proba * scores**2).sum(axis=1) - expected**2, 0.0).sum()
-    excess = (scores[np.arange(len(codes)), codes] - expected).sum()
-    if variance == 0:
-        return 0.0 if abs(excess) < 1e-9 else float(np.sign(excess) * np.inf)
-    return float(excess / np.sqrt(variance))
 
 
 def _figure(curve: ReliabilityCurve) -> str:

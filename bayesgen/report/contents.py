@@ -2,9 +2,13 @@
 
 import datetime
 import os
+import re
 
 from bayesgen import page
+from bayesgen.compare.as_text import subgroups_as_text
+from bayesgen.compare.html_page import grid
 from bayesgen.decide import Loss
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import pyplot
 from bayesgen.report.calibration import calibration
@@ -29,9 +33,10 @@ def write_report(
     title: str | None = None,
     loss: Loss = None,
     reject: float | None = None,
+    by: object = None,
     cv: int = 5,
     random_state: int = 0,
-    notes: tuple[str, ...] = (),
+    notes: str = "",
     command: str | None = None,
     date: datetime.date | None = None,
 ) -> None:
@@ -46,14 +51,16 @@ def write_report(
         loss: costs of decisions, as in `decide`.
         reject: cost of leaving a row undecided, in the unit of the loss; None: a fifth of the
             largest cost.
+        by: column whose levels are scored apart, as in `compare`.
         cv: number of folds.
         random_state: seed of the folds.
-        notes: sentences to print below the verdict, such as the warnings of the fit.
+        notes: intended use and limits, as Markdown of headings, lists and paragraphs; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
-    subject = judged(clf, X, y, loss=loss, reject=reject, cv=cv, seed=random_state)
+    blocks = _blocks(notes)
+    subject = judged(clf, X, y, loss=loss, reject=reject, by=by, cv=cv, seed=random_state)
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns = drivers(subject)
     html = page.html(
@@ -65,9 +72,10 @@ def write_report(
         f"{day}",
         subject=subject,
         n=len(subject.codes),
-        notes=notes,
+        notes=blocks,
         verdict=verdict(subject),
         calibration=calibration(subject),
+        subgroups=grid(subgroups_as_text(subject.comparison.subgroups)) if by is not None else None,
         drivers=columns,
         costs=costs(subject),
         rows=notable_rows(subject, columns["names"]),
@@ -77,3 +85,12 @@ def write_report(
         reproduce=reproduction(subject, command, day),
     )
     page.write(path, html)
+
+
+def _blocks(notes: object) -> list[str]:
+    """Return headings, items of lists and paragraphs of Markdown, each with its mark."""
+    if not isinstance(notes, str):
+        cure = "Pass notes=pathlib.Path('notes.md').read_text(encoding='utf-8')."
+        raise out_of_range("notes", notes, "text", cure)
+    apart = re.sub(r"(?m)^(#+ .*)$", r"\n\1\n", notes)
+    return re.split(r"\n\s*\n|\n(?=[-*] )", apart.strip()) if apart.strip() else []

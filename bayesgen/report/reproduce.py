@@ -27,6 +27,8 @@ def reproduction(subject: Subject, command: str | None, date: datetime.date) -> 
 
 def _call(subject: Subject) -> str:
     options = f"cv={subject.cv}, random_state={subject.seed}, loss={subject.loss!r}"
+    if subject.by is not None:
+        options += f", by={subject.by!r}" if isinstance(subject.by, str | int) else ", by=by"
     call = f'clf.report_html("report.html", X, y, {options}, reject={subject.reject:g})'
     return f"clf = {subject.clf!r}\nclf.fit(X, y)\n{call}"
 

@@ -42,7 +42,8 @@ class Subject:
     comparison: with logistic regression and the class frequencies on the same folds.
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
-    loss, rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
+    loss, rule, reject: costs of decisions, and of leaving a row undecided. by: column of subgroups,
+    as stated. cv, seed: of the folds.
     """
 
     clf: FittedClassifier
@@ -55,6 +56,7 @@ class Subject:
     loss: Loss
     rule: Losses
     reject: float
+    by: object
     cv: int
     seed: int
 
@@ -123,6 +125,7 @@ def judged(
     *,
     loss: Loss,
     reject: float | None,
+    by: object,
     cv: int,
     seed: int,
 ) -> Subject:
@@ -144,7 +147,7 @@ def judged(
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     clone = type(clf)(**options | quiet)
-    comparison = compare({name: clone, **rivals}, X, y, cv=cv, random_state=seed)
+    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=by, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
     return Subject(
         clf=clf,
@@ -157,6 +160,7 @@ def judged(
         loss=loss,
         rule=rule,
         reject=reject,
+        by=by,
         cv=cv,
         seed=seed,
     )

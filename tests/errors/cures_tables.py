@@ -182,6 +182,16 @@ naive(unseen="ignore")
 fitted().sample(0)
     n=1
     fitted().sample(n=1)
+compared(by="petal")
+    Pass by='sepal_length'.
+    compared(by=pd.cut(iris()[0].sepal_length, 2))
+compared(by=[1, 2])
+    Pass by='sepal_length'.
+compared(by="petal_length")
+    Pass by=pandas.cut(X['petal_length'], 4).
+    compared(by=pd.cut(iris()[0]["petal_length"], 4))
+compared(rivals=["lightgm"])
+    Pass rivals='frequencies'.
 bg.compare([bg.LDA()], *iris())
     {'LDA 0': classifiers[0]}
     bg.compare({"LDA 0": bg.LDA()}, *iris(), cv=2, progress=False)

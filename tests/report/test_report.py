@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesgen as bg
 from bayesgen.cli import main
-from bayesgen.errors import InvalidData
+from bayesgen.errors import InvalidArgument, InvalidData
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = (
@@ -425,6 +425,109 @@ def test_command_takes_a_fitted_model(tmp_path, titanic):
     assert main([*command, "--html", str(html)]) == 0
     typed = f"--fitted {shlex.quote(str(model))}"
     assert typed in Page(html.read_text(encoding="utf-8")).code[-1]
+
+
+HOSTILE = """# Use <b>here</b>
+For {{ 7 * 7 }} & "study" of
+adults only.
+- no <script>alert(1)</script>
+- not for children,
+  nor crew
+
+Written by A.\r\n\r\n- last
+"""
+
+
+def test_notes_are_headings_items_and_paragraphs_escaped(titanic, tmp_path):
+    html = written(*titanic, tmp_path, notes=HOSTILE)
+    page = Page(html)
+    assert page.headings == [ORDER[0], "Intended use and limits", *ORDER[1:]]
+    section = html.split("<h2>Intended use and limits</h2>")[1].split("</section>")[0]
+    assert re.findall(r"<h3>(.*?)</h3>", section) == ["Use &lt;b&gt;here&lt;/b&gt;"]
+    items = re.findall(r'<p class="item">(.*?)</p>', section, re.DOTALL)
+    assert [" ".join(item.split()) for item in items] == [
+        "no &lt;script&gt;alert(1)&lt;/script&gt;",
+        "not for children, nor crew",
+        "last",
+    ]
+    texts = re.findall(r"<p>(.*?)</p>", section, re.DOTALL)
+    assert [" ".join(text.split()) for text in texts] == [
+        "For {{ 7 * 7 }} &amp; &#34;study&#34; of adults only.",
+        "Written by A.",
+    ]
+
+
+@pytest.mark.parametrize("notes", ["", " \n\n "])
+def test_without_notes_no_section_asks_for_them(titanic, html, notes, tmp_path):
+    assert written(*titanic, tmp_path, title="who <survived>", notes=notes) == html
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_notes_that_are_no_text_are_refused(titanic, tmp_path):
+    with pytest.raises(InvalidArgument, match=r"read_text\(encoding='utf-8'\)"):
+        written(*titanic, tmp_path, notes=tmp_path)
+
+
+def test_subgroups_stand_beside_the_class_frequencies(titanic, html, out_of_fold, tmp_path):
+    _, X, y = titanic
+    X = X.rename(columns={"sex": "<u>sex</u>"})
+    html = written(bg.NaiveBayes(random_state=0).fit(X, y), X, y, tmp_path, by="<u>sex</u>")
+    page, (proba, codes) = Page(html), out_of_fold
+    assert page.headings[2] == "Scores by <u>sex</u>" and "<u>sex" not in html
+    assert "by='<u>sex</u>'" in page.code[-1]
+    lines = {tuple(row[:2]): row[2:] for row in page.table("classifier", "<u>sex</u>")}
+    assert {name for name, _ in lines} >= {"naive Bayes", "class frequencies"}
+    for level in ("female", "male"):
+        rows = X["<u>sex</u>"] == level
+        loss = -np.log(proba[rows, codes[rows]]).mean()
+        count, text, *_, right, expected, _ = lines["naive Bayes", level]
+        assert (count, text.split("±")[0]) == (str(rows.sum()), f"{loss:.3f}")
+        assert float(right) == pytest.approx((proba.argmax(1) == codes)[rows].mean(), abs=6e-4)
+        assert float(expected) == pytest.approx(proba[rows].max(axis=1).mean(), abs=6e-4)
+
+
+def test_command_states_costs_levels_and_notes(titanic, tmp_path):
+    _, X, y = titanic
+    (folder := tmp_path / "in <here>").mkdir()
+    notes, html, rows = folder / "notes.md", tmp_path / "page.html", folder / "a <b>.csv"
+    notes.write_text("Not for triage.", encoding="utf-8")
+    X.assign(survived=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "survived", "--model", "naive-bayes"]
+    command += ["--html", str(html), "--by", "sex", "--drop", "sex", "--notes", str(notes)]
+    assert main([*command, "--cost", "yes:no=5,no:yes=1"]) == 0
+    text = html.read_text(encoding="utf-8")
+    page = Page(text)
+    assert {"Intended use and limits", "Scores by sex"} <= set(page.headings)
+    assert "<title>a &lt;b&gt;.csv: survived</title>" in text
+    assert "Not for triage." in page.words() and "Costs as stated" in page.words()
+    X = X.drop(columns="sex")
+    loss = {("yes", "no"): 5, ("no", "yes"): 1}
+    expected = Page(written(bg.NaiveBayes(random_state=0).fit(X, y), X, y, tmp_path, loss=loss))
+    decisions = ("decision", "cost a row")
+    assert page.table(*decisions) == expected.table(*decisions)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cost", "yes:no=5"], "Add no:yes=0"),
+        (["--by", "age"], "column 'age' has"),
+        (["--by", "deck"], "no column 'deck'"),
+    ],
+)
+def test_command_refuses_before_anything_is_fitted(options, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(bg.NaiveBayes, "fit", None)
+    command = ["report", "titanic_passengers", "--model", "naive-bayes"]
+    assert main([*command, "--html", str(tmp_path / "p.html"), *options]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_notes_that_cannot_be_read_are_refused(tmp_path, capsys):
+    (tmp_path / "latin").write_bytes(b"caf\xe9")
+    for name, said in (("absent", "No such file"), ("latin", "not text in UTF-8")):
+        command = ["report", "iris", "--html", str(tmp_path / "p.html")]
+        assert main([*command, "--notes", str(tmp_path / name)]) == 2
+        assert said in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 
 @pytest.mark.slow
