@@ -363,7 +363,7 @@ class NUTS(Settings):
         values, coordinates, stats = jax.tree.map(
             lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
         )
-        report = _report(coordinates, stats, done.seconds, self.warmup)
+        report = _report(self, coordinates, stats, done.seconds)
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
@@ -455,7 +455,17 @@ def _account(model: Model, closed: set[str]) -> str:
     return f"Sampled: {sampled}; drawn from closed forms: {' and '.join(drawn)}."
 
 
-def _report(coordinates: np.ndarray, stats: Values, seconds: float, warmup: int) -> Report:
+def raised(target_accept: float) -> float:
+    """Return a target acceptance rate for smaller steps: a quarter of the distance to 1 is left.
+
+    Example:
+        >>> round(raised(0.8), 4), round(raised(0.95), 4)
+        (0.95, 0.9875)
+    """
+    return 1 - (1 - target_accept) / 4
+
+
+def _report(method: NUTS, coordinates: np.ndarray, stats: Values, seconds: float) -> Report:
     chains, draws = stats["diverging"].shape
     details = chain_diagnostics(coordinates)
     divergences = int(stats["diverging"].sum())
@@ -465,11 +475,12 @@ def _report(coordinates: np.ndarray, stats: Values, seconds: float, warmup: int)
     verdict = Words(f"{found} at least, no divergence.")
     if divergences:
         verdict = Words(f"{divergences} of {chains * draws} draws diverged: ") + Cure(
-            "raise target_accept (NUTS(target_accept=0.95)) or state a stronger prior.",
+            f"raise target_accept (NUTS(target_accept={raised(method.target_accept):.6g})) "
+            "or state a stronger prior.",
             "sample for longer, --warmup 4000 --draws 4000, or use --inference auto.",
         )
     elif not has_converged(details, chains):
-        more = max(2 * draws, NUTS.draws), max(2 * warmup, NUTS.warmup)
+        more = max(2 * draws, NUTS.draws), max(2 * method.warmup, NUTS.warmup)
         python, shell = (", chains=1", " --chains 1") if chains == 1 else ("", "")
         verdict = Words(f"{disagreement(chains)} ({found}): ask for more, ") + Cure(
             f"NUTS(draws={more[0]}, warmup={more[1]}{python}).",
