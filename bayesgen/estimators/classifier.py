@@ -95,6 +95,11 @@ class Classifier(Estimator):
             averaged over 0, .01, .03, .1, .3 and 1, stacked by leave-one-out of the labeled rows
             (see `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model
             is right, 0 to use them for prior guesses only; None: such rows are rejected.
+        groups: the name of a column that says which group a row is from: a site, a hospital, a
+            batch. It is no feature. Parameters and class frequencies of a group are shrunk toward
+            those of the other groups, as much as their rows support; a row of a new group, or
+            without one, is predicted as one of a new group (see `group_summary`). None: all rows
+            are of one population.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single

@@ -36,7 +36,7 @@ class NaiveBayes(Classifier):
         likelihood, remainder, class_prior, inference, power_transform, bins, temper, missing: ...
         columns: "all"; or "average" over all sets of columns that may depend on the class, weighted
             by their evidence: for tables most of whose columns tell nothing. See `relevance`.
-        unseen, unlabelled, random_state: ...
+        unseen, unlabelled, groups, random_state: ...
 
     Attributes:
         weights_: ...
@@ -83,6 +83,7 @@ class NaiveBayes(Classifier):
     missing: str = "ignorable"
     unseen: str = "missing"
     unlabelled: Unlabelled = "learn"
+    groups: Name | None = None
     random_state: object = None
 
     @fitting
@@ -125,7 +126,7 @@ class NaiveBayes(Classifier):
         return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
-        blocks = assign(self.likelihood, table, self.remainder)
+        blocks = assign(self.likelihood, table, self.remainder, self.groups)
         for likelihood, _ in blocks.values():
             if likelihood.joint:
                 family = type(likelihood).__name__

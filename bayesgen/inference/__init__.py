@@ -2,13 +2,15 @@
 
 from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
-from bayesgen.errors.operations import no_closed_form
+from bayesgen.errors.operations import no_closed_form, unsupported
+from bayesgen.errors.wording import shown
 from bayesgen.inference.closed_form import ClosedForm as ClosedForm
 from bayesgen.inference.components import Components as Components
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.draws import Draws as Draws
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
+from bayesgen.inference.groups import ByGroup as ByGroup
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
@@ -76,12 +78,20 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
         method = BY_NAME["exact" if conjugate else "nuts"]
     else:
         method = method_of(inference)
+    if problem.statistics.groups and not isinstance(method, Exact | Expected):
+        raise unsupported(
+            f"groups= with inference={shown(inference)}",
+            "how much groups have in common is learned by evidence, which needs a closed form",
+            "Pass inference='auto', and likelihoods with a closed form.",
+        )
     if isinstance(method, CLOSED):
         for name, part in model.blocks.items():
             if not part.conjugate:
                 family = f"block {name!r}, {part.title},"
                 raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
+    if problem.statistics.groups:
+        return method
     if isinstance(method, Exact) and joint and any_missing(model, problem.statistics):
         if inference != "auto":
             warn(

@@ -6,6 +6,7 @@ import time
 from bayesgen import arguments
 from bayesgen.errors import Words
 from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.groups import ByGroup, Groups, groups_of
 from bayesgen.inference.missing import STOPPED, expected_statistics
 from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
@@ -39,9 +40,11 @@ class Exact:
         """Validate `draws`."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ClosedForm:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm | ByGroup:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
         start = time.perf_counter()
+        if problem.statistics.groups:
+            return self._by_group(groups_of(problem), seed, start)
         posterior = problem.model.posterior(problem.statistics)
         seconds = time.perf_counter() - start
         report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
@@ -53,6 +56,17 @@ class Exact:
             # kept; a numerically singular matrix is reported here, not at the first prediction
             _ = answer.predictives
         return answer
+
+    def _by_group(self, groups: Groups, seed: int, start: float) -> ByGroup:
+        """Return the updated models of groups; their incomplete rows count as expected."""
+        members = {g: Expected(self.draws).infer(part, seed) for g, part in groups.problems.items()}
+        reports = [member.report for member in members.values()]
+        # the least certain of all
+        report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
+        report = dataclasses.replace(report, seconds=time.perf_counter() - start)
+        reader = next(iter(groups.problems.values())).reader
+        population = ClosedForm(reader, report, groups.population, seed, self.draws)
+        return ByGroup(reader, report, population, members)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +95,10 @@ class Expected:
         """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ClosedForm:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm | ByGroup:
         """Return the model updated by expected statistics."""
+        if problem.statistics.groups:
+            return Exact(self.draws).infer(problem, seed)
         filled, accounts = expected_statistics(problem.model, problem.statistics)
         posterior = Exact(self.draws).infer(problem.given(filled), seed)
         if not accounts:
