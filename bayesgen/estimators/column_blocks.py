@@ -157,9 +157,7 @@ def reads_sparse(spec: Spec) -> bool:
     return all(isinstance(part, Likelihood) and part.sparse for part in parts)
 
 
-def _by_column(
-    spec: Mapping, table: Table, remainder: str | None, groups: Name | None
-) -> Blocks:
+def _by_column(spec: Mapping, table: Table, remainder: str | None, groups: Name | None) -> Blocks:
     blocks: Blocks = {}
     taken: list = []
     for key, likelihood in spec.items():

@@ -63,4 +63,9 @@ class JointTable(Classifier):
     random_state: object = None
 
     def _blocks(self, table: Table) -> Blocks:
-        return {BLOCK: (JointCategorical(probs=self.probs, rows=self.rows), features(table, self.groups))}
+        return {
+            BLOCK: (
+                JointCategorical(probs=self.probs, rows=self.rows),
+                features(table, self.groups),
+            )
+        }

@@ -136,6 +136,12 @@ class NaiveBayes(Classifier):
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",
                 )
         if one_of("columns", self.columns, ["all", "average"]) == "average":
+            if self.groups is not None:
+                raise unsupported(
+                    "groups= with columns='average'",
+                    "which columns depend on the class is learned from rows of one population",
+                    "Leave out one of them.",
+                )
             blocks = {n: (over_column_sets(part), names) for n, (part, names) in blocks.items()}
         return split(blocks) if self.temper == "columns" else blocks
 

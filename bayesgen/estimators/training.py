@@ -199,6 +199,7 @@ class TrainingState:
             column.name: (block, j)
             for block, columns in self.schema.blocks.items()
             for j, column in enumerate(columns)
+            if block != GROUPS
         }
         return {name: found[name] for name in self.schema.names if name in found}
 

@@ -17,17 +17,25 @@ import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior, ClassPriorMixture
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.class_draws import ClassDraws, PartWeights
 from bayesgen.inference.closed_form import ClosedForm
-from bayesgen.inference.components import Components, Imputed, LogJointDraws, take_rows
+from bayesgen.inference.components import (
+    Components,
+    Imputed,
+    LogJointDraws,
+    class_draws_by_group,
+    log_joint_draws_by_group,
+    rows_by_group,
+    take_rows,
+)
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -35,7 +43,6 @@ from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.likelihoods.protocols import MarginalLikelihood
 from bayesgen.model import Model
 from bayesgen.problem import Problem
-from bayesgen.schema import GROUPS
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, np.inf)
@@ -84,6 +91,22 @@ def strengths_of(prior: Likelihood | ClassPrior) -> tuple[tuple[float, ...], ...
     """Return the strengths that are averaged over: of the first of a prior's guesses, of others."""
     spreads = [SPREADS] * (len(prior.strengths) - 1)
     return tuple(itertools.product(STRENGTHS, *spreads))
+
+
+def strength(posterior: Likelihood | ClassPrior) -> float:
+    """Return the median of the strength of the first guess of a group, given rows; in rows.
+
+    posterior: of a group, of `groups_of`. The user's prior counts as 0; NaN of one without guesses
+    of other groups.
+    """
+    members, weight = (posterior,), np.ones(1)
+    if isinstance(posterior, ClassPriorMixture | HyperparameterMixture):
+        members, weight = posterior.members, np.exp(posterior.log_weight)
+    rows = [0.0, *(first for first, *_ in strengths_of(members[0]))]
+    if len(rows) != len(members):
+        return np.nan
+    order = np.argsort(rows)
+    return float(np.sort(rows)[np.searchsorted(weight[order].cumsum(), 0.5)])
 
 
 def _within_groups(problem: Problem, name: str) -> Likelihood:
@@ -138,13 +161,18 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
     new = priors(everywhere)
     if len(parts) == 1:
         return [mixture(new, np.zeros(len(new))), prior]
-    members = [priors([h for h in everywhere if h != g]) for g in everywhere]
+    members = [priors(others_of(g, len(parts))) for g in everywhere]
     pairs = zip(members, parts, strict=True)
     evidence = np.array([[float(m.log_evidence(part)) for m in each] for each, part in pairs])
     total = evidence.sum(axis=0)
     # the update by a group's rows multiplies its own evidence
     known = zip(members, total - evidence, strict=True)
     return [mixture(new, total), *(mixture(*pair) for pair in known)]
+
+
+def others_of(group: int, n_groups: int) -> list[int]:
+    """Return the positions of the groups that guess the prior of a group: all but itself."""
+    return [other for other in range(n_groups) if other != group]
 
 
 def _around_one_mean(parts: Sequence[Any]) -> list[Any]:
@@ -188,50 +216,30 @@ class ByGroup(Components):
         """The likelihood of each block in a new group."""
         return self.population.families
 
-    def by_group(
-        self, encoded: Encoded, n_rows: int
-    ) -> Iterator[tuple[Group, Int[np.ndarray, " row"]]]:
-        """Yield the code of each group among rows, -1 for new ones, and the positions of its rows."""
-        codes = np.full(n_rows, -1)
-        if GROUPS in encoded:
-            known = np.isin(encoded[GROUPS][:, 0], list(self.members))
-            codes[known] = encoded[GROUPS][known, 0]
-        for code in np.unique(codes).tolist():
-            yield code, np.flatnonzero(codes == code)
-
-    def of(self, group: Group) -> ClosedForm:
-        """Return the posterior of a group, of a new one if its code is unknown."""
-        return self.members.get(group, self.population)
+    @property
+    def groups(self) -> Mapping[int, Components]:
+        """The posterior of each group, -1 of a new one."""
+        return {-1: self.population, **self.members}
 
     def each(self, change: Callable[[ClosedForm], ClosedForm]) -> "ByGroup":
         """Return a copy with the posterior of every group changed."""
         members = {group: change(member) for group, member in self.members.items()}
         return dataclasses.replace(self, population=change(self.population), members=members)
 
-    def _row_by_row(
-        self, encoded: Encoded, n_rows: int, answer: Callable[[Group, Encoded, int], np.ndarray]
-    ) -> Shaped[np.ndarray, "row ..."]:
-        """Return answers to rows, each by its group; answer: group, its rows, their number."""
-        out = np.empty((n_rows, *answer(-1, take_rows(encoded, slice(0)), 0).shape[1:]))
-        for group, rows in self.by_group(encoded, n_rows):
-            out[rows] = answer(group, take_rows(encoded, rows), len(rows))
-        return out
-
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""
-        return self._row_by_row(encoded, n_rows, lambda g, x, n: self.of(g).log_joint(x, n))
+        return self.scores(encoded, n_rows).joint
 
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
         """Return the log joint and the log predictive of each block."""
-        joint = self.log_joint(encoded, n_rows)
-        parts = self._row_by_row(encoded, n_rows, lambda g, x, n: self.of(g).scores(x, n).parts)
-        return Scores(joint, self.class_scores(encoded, n_rows), parts)
-
-    def class_scores(self, encoded: Encoded, n_rows: int) -> Joint:
-        """Return log P(y = k given data) in the group of each row, shape (row, class)."""
-        return self._row_by_row(
-            encoded, n_rows, lambda g, x, n: np.tile(self.of(g).log_classes(), (n, 1))
-        )
+        n_classes = len(self.log_classes())
+        joint, log_classes = np.empty((2, n_rows, n_classes))
+        parts = np.empty((n_rows, len(self.families), n_classes))
+        for member, rows in rows_by_group(self.groups, encoded, n_rows):
+            scores = member.scores(take_rows(encoded, rows), len(rows))
+            joint[rows], log_classes[rows] = scores.joint, scores.log_classes
+            parts[rows] = scores.parts
+        return Scores(joint, log_classes, parts)
 
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return log P(y = k given data) in a new group, shape (class,)."""
@@ -258,10 +266,12 @@ class ByGroup(Components):
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield draws of P(y = k given x, theta), theta of the row's group, group by group."""
-        for group, rows in self.by_group(encoded, n_rows):
-            part = take_rows(encoded, rows)
-            for draws in self.of(group).class_draws(part, len(rows), weights=weights):
-                yield dataclasses.replace(draws, rows=rows[draws.rows])
+        return class_draws_by_group(
+            self.groups,
+            encoded,
+            n_rows,
+            lambda member, x, n: member.class_draws(x, n, weights=weights),
+        )
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters of a new group."""
@@ -271,18 +281,9 @@ class ByGroup(Components):
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
     ) -> LogJointDraws:
         """Return the log joint given each of n draws of the parameters of the row's group."""
-        draws = {
-            group: self.of(group).log_joint_draws(rng, n, exactly=exactly)
-            for group in (-1, *self.members)
-        }
-
-        def scores(encoded: Encoded, n_rows: int) -> np.ndarray:
-            return self._row_by_row(encoded, n_rows, lambda g, x, n: draws[g].score(x, n))
-
-        def parts(encoded: Encoded, n_rows: int) -> np.ndarray:
-            return self._row_by_row(encoded, n_rows, lambda g, x, n: draws[g].parts(x, n))
-
-        return LogJointDraws(scores, draws[-1].n_draws, parts)
+        return log_joint_draws_by_group(
+            self.groups, lambda member: member.log_joint_draws(rng, n, exactly=exactly)
+        )
 
     # -- missing cells -----------------------------------------------------------------------------
 
@@ -294,11 +295,11 @@ class ByGroup(Components):
     def impute(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
     ) -> Imputed:
-        """Return encoded rows whose missing cells are drawn given those of the row and its group."""
+        """Return encoded rows whose missing cells are drawn, each by its group."""
         out = {name: x.copy() for name, x in encoded.items()}
-        for group, rows in self.by_group(encoded, n_rows):
+        for member, rows in rows_by_group(self.groups, encoded, n_rows):
             labels = None if own is None else own[rows]
-            filled = self.of(group).impute(take_rows(encoded, rows), len(rows), rng, labels)
+            filled = member.impute(take_rows(encoded, rows), len(rows), rng, labels)
             for name, x in filled.items():
                 out[name][rows] = x
         return out
