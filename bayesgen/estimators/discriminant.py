@@ -71,13 +71,13 @@ class Discriminant(Classifier):
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
             raise not_one_of("levels", self.levels, ["refuse", "indicators"])
+        names = features(table, self.groups) if reset else ()
         if self.levels == "refuse":
             if reset and table.matrix is None:
                 self._require_numbers(table)
             return table
         if reset:
             # of rows with weight: levels of others would have columns, or be the one left out
-            names = features(table, self.groups)
             self._levels = {name: ls for name, ls in levels_of(table).items() if name in names}
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(names)

@@ -67,6 +67,7 @@ from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
     Name,
+    Table,
 )
 from bayesgen.typing import Labels, Traceable, Weights
 
@@ -480,10 +481,9 @@ def new_state(
         for name, (part, names) in blocks.items()
     }
     if groups is not None:
+        check_groups(rows.table, groups)
         specs[GROUPS] = BlockSpec("levels", (groups,))
     schema = Schema.learn(rows.table, specs)
-    if groups is not None:
-        check_groups(schema, rows.table.n_rows)
     if bins is not None and not rows.table.is_sparse:
         schema = schema.with_bins([(rows.table, rows.weight)], bins)
     if power_transform not in (True, False):
@@ -580,21 +580,35 @@ def check_groups_known(code: np.ndarray, schema: Schema, start: int) -> None:
         )
 
 
-def check_groups(schema: Schema, n_rows: int) -> None:
-    """Reject a column of groups that has a value for nearly every row.
+def check_groups(table: Table, name: Name) -> None:
+    """Reject a column of groups that has a value for nearly every row, or fractions.
 
     Raises:
         InvalidData: names the column.
     """
-    ((column),) = schema.blocks[GROUPS]
-    if 2 * len(column.levels) > n_rows:
+    column = table.columns[table.names.index(name)]
+    if column.kind == "level":
+        count = len(column.levels)
+    else:
+        values = np.unique(column.values[~column.missing])
+        count = len(values)
+        if (values != np.rint(values)).any():
+            raise InvalidData(
+                "column {column!r}, which groups= names, holds fractions such as {value!r}, and "
+                "groups have names or whole numbers.",
+                "Name another column, or cut it into groups: X[{column!r}] = "
+                "pandas.cut(X[{column!r}], 5).",
+                column=name,
+                value=float(values[values != np.rint(values)][0]),
+            )
+    if 2 * count > table.n_rows:
         raise InvalidData(
-            "column {column!r}, which groups= names, has {count} values in {n_rows} rows; a group "
-            "needs rows that share a value.",
+            "column {column!r}, which groups= names, has {count} values in {n_rows} rows, and a "
+            "group is of rows that share a value.",
             "Name the column of a site or a batch, or leave out groups=.",
-            column=column.name,
-            count=len(column.levels),
-            n_rows=n_rows,
+            column=name,
+            count=count,
+            n_rows=table.n_rows,
         )
 
 

@@ -125,7 +125,7 @@ def _within_groups(problem: Problem, name: str) -> Likelihood:
     if guesses is None or getattr(guesses.statistics.blocks[name], "has_missing", False):
         return prior
     parts = [part.blocks[name] for part in guesses.statistics.groups.values()]
-    within = functools.reduce(operator.add, _around_one_mean(parts))
+    within = functools.reduce(operator.add, around_one_mean(parts))
     return problem.reader.selections[name].take(guesses.blocks[name].complete(within))
 
 
@@ -139,7 +139,7 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
     fixed = isinstance(prior, ClassPrior) and prior.is_fixed
     if fixed:
         return [prior] * (len(parts) + 1)
-    centered, strengths = _around_one_mean(parts), strengths_of(prior)
+    centered, strengths = around_one_mean(parts), strengths_of(prior)
 
     def priors(where: Sequence[int]) -> list[Any]:
         """Return the user's prior, and those that the rows of some groups guess."""
@@ -164,10 +164,8 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
     members = [priors(others_of(g, len(parts))) for g in everywhere]
     pairs = zip(members, parts, strict=True)
     evidence = np.array([[float(m.log_evidence(part)) for m in each] for each, part in pairs])
-    total = evidence.sum(axis=0)
-    # the update by a group's rows multiplies its own evidence
-    known = zip(members, total - evidence, strict=True)
-    return [mixture(new, total), *(mixture(*pair) for pair in known)]
+    known = zip(members, evidence_of_others(evidence), strict=True)
+    return [mixture(new, evidence.sum(axis=0)), *(mixture(*pair) for pair in known)]
 
 
 def others_of(group: int, n_groups: int) -> list[int]:
@@ -175,7 +173,14 @@ def others_of(group: int, n_groups: int) -> list[int]:
     return [other for other in range(n_groups) if other != group]
 
 
-def _around_one_mean(parts: Sequence[Any]) -> list[Any]:
+def evidence_of_others(
+    evidence: Float[np.ndarray, "group member"],
+) -> Float[np.ndarray, "group member"]:
+    """Return the evidence of the other groups: that of its own rows comes with their update."""
+    return evidence.sum(axis=0) - evidence
+
+
+def around_one_mean(parts: Sequence[Any]) -> list[Any]:
     """Return the statistics of groups as if all of them had one mean in each class.
 
     What group means are apart is then no part of the scatter; statistics without means stay.

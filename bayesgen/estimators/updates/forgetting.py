@@ -46,27 +46,35 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     _require_levels(state.schema, rows.table)
     learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
     exact = is_whole(rows.weight) and is_whole(state.statistics.count)
-    left = _without(state, learned.statistics, exact=exact)
+    left = _without(state, learned.statistics, exact=exact, most=ERROR)
     if np.count_nonzero(left.count > 0) < 2:
         raise too_few_classes(state.classes[left.count > 0].tolist())
     groups = dict(state.statistics.groups)
     for group, part in learned.statistics.groups.items():
-        groups[group] = _without(
-            dataclasses.replace(state, statistics=groups[group]), part, exact=exact
-        )
+        of_group = dataclasses.replace(state, statistics=groups.pop(group))
+        # of rounding in a group what matters is its share of what all groups and the prior add
+        rest = _without(of_group, part, exact=exact, most=np.inf)
+        if rest.count.sum() > ERROR * of_group.statistics.count.sum():
+            groups[group] = rest
     stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
     left = dataclasses.replace(left, groups=groups).only_classes(stay)
     return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
 
 
-def _without(state: TrainingState, part: ModelStatistics, *, exact: bool) -> ModelStatistics:
+def _without(
+    state: TrainingState, part: ModelStatistics, *, exact: bool, most: float
+) -> ModelStatistics:
     """Return the statistics of a state without rows that must be among them; see `remaining`.
 
-    part: statistics of these rows. exact: whether all weights are whole numbers.
+    Args:
+        state: with these rows.
+        part: their statistics.
+        exact: whether all weights are whole numbers.
+        most: relative rounding error of what is left that is accepted.
     """
     whole = state.statistics
     count, foreign, error = subtracted(whole.count, part.count, exact=exact)
-    for k in np.flatnonzero(foreign | (error > ERROR)):
+    for k in np.flatnonzero(foreign | (error > most)):
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
             raise UnsupportedOperation(
@@ -86,7 +94,7 @@ def _without(state: TrainingState, part: ModelStatistics, *, exact: bool) -> Mod
     gone, blocks = (whole.count > 0) & (count == 0), {}
     for name, before in whole.blocks.items():
         remainder = before.without(part.blocks[name], exact=exact)
-        _require_part(state, name, remainder)
+        _require_part(state, name, remainder, most)
         _require_nothing(state, name, remainder, gone)
         blocks[name] = remainder.statistics
     return ModelStatistics(count, blocks)
@@ -124,7 +132,7 @@ def _require_levels(schema: Schema, table: Table) -> None:
                     )
 
 
-def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
+def _require_part(state: TrainingState, name: str, found: Remainder, most: float) -> None:
     """Reject rows that cannot have been in a block, or leave too few digits.
 
     Raises:
@@ -132,7 +140,7 @@ def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
     """
     for wrong, make in (
         (found.foreign, never_fitted),
-        (found.error > ERROR, _too_few_digits),
+        (found.error > most, _too_few_digits),
     ):
         if not wrong.any():
             continue
