@@ -22,14 +22,14 @@ def table(state: TrainingState, components: ByGroup, seed: int) -> DataFrame:
     """
     names = list(state.statistics.groups)
     counts = np.stack([part.count for part in state.statistics.groups.values()])
-    columns = {"rows": counts.sum(axis=1)}
+    columns: dict[str, object] = {"rows": counts.sum(axis=1)}
     columns |= {f"rows of {k}": n for k, n in zip(state.classes.tolist(), counts.T, strict=True)}
     members = [components.members[state.group_levels.index(name)] for name in names]
     for block in components.families:
         columns[f"strength of {block}"] = [strength(m.model.blocks[block]) for m in members]
     columns["strength of class"] = [strength(m.model.classes) for m in members]
     columns["divergence"] = [_divergence(state, m, components.population, seed) for m in members]
-    frame = diagnose.frame({n: np.asarray(v) for n, v in columns.items()}, names)
+    frame = diagnose.frame(columns, names)
     return frame.rename_axis("group")
 
 

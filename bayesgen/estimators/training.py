@@ -530,7 +530,7 @@ def learn(
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
         part = model_statistics(likelihoods, encoded, codes[chunk], weight, **sizes)
         if GROUPS in encoded:
-            check_groups_known(encoded[GROUPS][:, 0], schema, start)
+            require_groups(encoded[GROUPS][:, 0], schema, start)
             part = dataclasses.replace(
                 part, groups=by_group(schema, likelihoods, encoded, codes[chunk], weight, **sizes)
             )
@@ -563,7 +563,7 @@ def by_group(
     return groups
 
 
-def check_groups_known(code: np.ndarray, schema: Schema, start: int) -> None:
+def require_groups(code: np.ndarray, schema: Schema, start: int) -> None:
     """Reject rows of a fit without a group; start: the number of the first row.
 
     Raises:

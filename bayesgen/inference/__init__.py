@@ -10,6 +10,7 @@ from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.draws import Draws as Draws
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
+from bayesgen.inference.exact import Grouped
 from bayesgen.inference.groups import ByGroup as ByGroup
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
@@ -61,7 +62,7 @@ def method_of(inference: object) -> Method:
     raise not_one_of("inference", inference, ["auto", *BY_NAME])
 
 
-def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling:
+def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling | Grouped:
     """Choose the inference method of a problem for an `inference=` argument.
 
     "auto" is exact where every block is conjugate, importance sampling (data augmentation if its
@@ -78,7 +79,9 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
         method = BY_NAME["exact" if conjugate else "nuts"]
     else:
         method = method_of(inference)
-    if problem.statistics.groups and not isinstance(method, Exact | Expected):
+    if problem.statistics.groups:
+        if isinstance(method, Exact | Expected):
+            return Grouped(method.draws)
         raise unsupported(
             f"groups= with inference={shown(inference)}",
             "how much groups have in common is learned by evidence, which needs a closed form",
@@ -90,8 +93,6 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
                 family = f"block {name!r}, {part.title},"
                 raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
-    if problem.statistics.groups:
-        return method
     if isinstance(method, Exact) and joint and any_missing(model, problem.statistics):
         if inference != "auto":
             warn(

@@ -6,7 +6,7 @@ import time
 from bayesgen import arguments
 from bayesgen.errors import Words
 from bayesgen.inference.closed_form import ClosedForm
-from bayesgen.inference.groups import ByGroup, Groups, groups_of
+from bayesgen.inference.groups import ByGroup, groups_of
 from bayesgen.inference.missing import STOPPED, expected_statistics
 from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
@@ -40,11 +40,9 @@ class Exact:
         """Validate `draws`."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ClosedForm | ByGroup:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
         start = time.perf_counter()
-        if problem.statistics.groups:
-            return self._by_group(groups_of(problem), seed, start)
         posterior = problem.model.posterior(problem.statistics)
         seconds = time.perf_counter() - start
         report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
@@ -56,17 +54,6 @@ class Exact:
             # kept; a numerically singular matrix is reported here, not at the first prediction
             _ = answer.predictives
         return answer
-
-    def _by_group(self, groups: Groups, seed: int, start: float) -> ByGroup:
-        """Return the updated models of groups; their incomplete rows count as expected."""
-        members = {g: Expected(self.draws).infer(part, seed) for g, part in groups.problems.items()}
-        reports = [member.report for member in members.values()]
-        # the least certain of all
-        report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
-        report = dataclasses.replace(report, seconds=time.perf_counter() - start)
-        reader = next(iter(groups.problems.values())).reader
-        population = ClosedForm(reader, report, groups.population, seed, self.draws)
-        return ByGroup(reader, report, population, members)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,10 +82,8 @@ class Expected:
         """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ClosedForm | ByGroup:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the model updated by expected statistics."""
-        if problem.statistics.groups:
-            return Exact(self.draws).infer(problem, seed)
         filled, accounts = expected_statistics(problem.model, problem.statistics)
         posterior = Exact(self.draws).infer(problem.given(filled), seed)
         if not accounts:
@@ -113,3 +98,27 @@ class Expected:
             details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
         )
         return dataclasses.replace(posterior, report=report)
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouped:
+    """The closed forms of groups of rows (see `inference.groups`).
+
+    Incomplete rows in joint blocks count by their expected statistics, as in `Expected`.
+
+    Args:
+        draws: number of draws behind intervals.
+    """
+
+    draws: int = 1000
+
+    def infer(self, problem: Problem, seed: int) -> ByGroup:
+        """Return the updated model of each group, and that of a new one."""
+        start, groups = time.perf_counter(), groups_of(problem)
+        members = {g: Expected(self.draws).infer(part, seed) for g, part in groups.problems.items()}
+        reports = [member.report for member in members.values()]
+        # the least certain of all
+        report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
+        report = dataclasses.replace(report, seconds=time.perf_counter() - start)
+        population = ClosedForm(problem.reader, report, groups.population, seed, self.draws)
+        return ByGroup(problem.reader, report, population, members)

@@ -18,7 +18,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -82,8 +82,9 @@ def groups_of(problem: Problem) -> Groups:
         Model(prior, {name: priors[place] for name, priors in blocks.items()})
         for place, prior in enumerate(classes)
     ]
-    known = zip(groups, models[1:], strict=True)
-    problems = {g: Problem(prior, groups[g], problem.reader) for g, prior in known}
+    # keys are codes here: those of the encoded rows
+    known = zip(groups.items(), models[1:], strict=True)
+    problems = {cast(int, g): Problem(prior, part, problem.reader) for (g, part), prior in known}
     return Groups(models[0], problems)
 
 

@@ -392,7 +392,8 @@ def _under_one_prior(
     """
     out = np.empty((len(rows.y), n_classes))
     n_levels = getattr(statistics, "n_levels", ())
-    if not all(isinstance(part, Vectorised) for part in (prior, *prior.components)) or issparse(x):
+    batches = all(isinstance(part, Vectorised) for part in prior.components)
+    if not (batches and isinstance(prior, Vectorised)) or issparse(x):
         closed = required(prior, Conjugate)
         for i in range(len(rows.y)):
             row = slice(i, i + 1)

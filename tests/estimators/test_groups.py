@@ -113,6 +113,8 @@ def apart(make, X, y):
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 class TestLimits:
+    """Known answers at the ends of the strengths."""
+
     def test_one_group_is_the_pooled_model(self, case):
         X, y, make = case
         features = X[NAMES]
@@ -135,7 +137,7 @@ class TestLimits:
         close(make(groups="site").fit(X, y).predict_proba(X), apart(make, X, y))
 
     def test_spread_between_groups_is_no_variance_within_them(self, monkeypatch):
-        """If a site moves, guesses of variances stay; a fault that counts its distance is caught."""
+        """If a site moves, guesses of variances stay; a fault that counts its way is caught."""
 
         def law():
             X, y = sites()
@@ -170,6 +172,8 @@ class TestLimits:
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 class TestStatistics:
+    """The laws of statistics that add, group by group."""
+
     def test_order_split_and_merge(self, case):
         X, y, make = case
         whole = make(groups="site").fit(X, y)
@@ -232,6 +236,8 @@ def left_out_by_refit(make, X, y, i):
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 class TestLeaveOneOut:
+    """Rows left out of their groups."""
+
     def test_equals_a_refit_of_the_group(self, case):
         X, y, make = case
         scores = make(groups="site").fit(X, y).loo(X, y).log_proba
@@ -273,6 +279,8 @@ class TestLeaveOneOut:
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 class TestRows:
+    """Answers to rows of known groups, of new ones and without one."""
+
     def test_unknown_and_missing_groups_are_new_ones(self, case):
         X, y, make = case
         clf = make(groups="site", random_state=0).fit(X, y)
@@ -352,6 +360,8 @@ class TestRows:
 
 
 class TestStack:
+    """Stacks whose members have groups."""
+
     def test_members_have_groups_and_share_weights(self):
         X, y = sites(n=20)
         members = {"naive": bg.NaiveBayes(), "linear": bg.LDA()}
@@ -384,6 +394,8 @@ class TestStack:
 
 
 class TestRefusals:
+    """What groups cannot do is said in a sentence."""
+
     @pytest.mark.parametrize(
         ("clf", "change", "words"),
         [
