@@ -442,6 +442,40 @@ class TestRefusals:
             bg.NaiveBayes().fit(X[NAMES], y).group_summary()
 
 
+@pytest.mark.nightly
+def test_probabilities_are_near_those_of_a_hierarchical_program():
+    """Beside models/hierarchical_naive_bayes.py: of each class, whose sites are its relatives."""
+    import jax
+    from hierarchical_naive_bayes import model
+    from numpyro.infer import MCMC, NUTS
+    from scipy.special import logsumexp
+    from scipy.stats import norm
+
+    X, y = sites(n_sites=8, n=40)
+    x, site = X[NAMES].to_numpy(), np.unique(X.site, return_inverse=True)[1]
+    # a strength of each column, as the program has
+    blocks = {name: bg.Normal() for name in NAMES}
+    clf = bg.NaiveBayes(blocks, groups="site", class_prior="uniform").fit(X, y)
+    new, _ = sites(n_sites=8, n=40, seed=0)
+    new[NAMES] += np.random.default_rng(1).normal(size=x.shape)
+    cells, logs = new[NAMES].to_numpy(), []
+    within = np.mean([x[(site == g) & (y == k)].var() for g in range(8) for k in (0, 1)])
+    with jax.enable_x64(True):
+        for k in (0, 1):
+            rows = {"numbers": x[y == k], "levels": np.zeros((int((y == k).sum()), 0), int)}
+            mcmc = MCMC(NUTS(model), num_warmup=400, num_samples=1000, progress_bar=False)
+            guesses = {"mean": float(x.mean()), "variance": float(within)}
+            mcmc.run(jax.random.key(k), rows, site[y == k], n_classes=8, **guesses)
+            draws = {name: np.asarray(value) for name, value in mcmc.get_samples().items()}
+            deviation = np.sqrt(draws["numbers.variance"][:, site])
+            density = norm.logpdf(cells, draws["numbers.mean"][:, site], deviation).sum(axis=2)
+            logs.append(logsumexp(density, axis=0))
+    probability = 1 / (1 + np.exp(logs[0] - logs[1]))
+    pooled = bg.NaiveBayes(class_prior="uniform").fit(X[NAMES], y).predict_proba(new[NAMES])[:, 1]
+    assert abs(clf.predict_proba(new)[:, 1] - probability).mean() < 0.02
+    assert abs(pooled - probability).mean() > 0.05
+
+
 def test_strengths_are_fields_of_every_family():
     """A weaker prior keeps its guesses; infinite strength changes nothing."""
     for kind, make in CASES.values():
