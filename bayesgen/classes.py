@@ -39,6 +39,8 @@ class ClassPrior(Arrays):
     rows: float
     axes: ClassVar = {"probs": ("class",), "rows": ()}
 
+    strengths: ClassVar[tuple[str, ...]] = ("rows",)
+
     @property
     def is_fixed(self) -> bool:
         """Whether the class probabilities are given rather than learned."""
@@ -50,6 +52,10 @@ class ClassPrior(Arrays):
             return self
         rows = self.rows + count.sum()
         return ClassPrior((self.rows * self.probs + count) / rows, rows)
+
+    def weakened(self, rows: float) -> "ClassPrior":
+        """Return the prior of strength r with strength r s / (r + s); rows: s."""
+        return ClassPrior(self.probs, self.rows / (1 + self.rows / rows))
 
     def log_evidence(self, count: Counts) -> float:
         """Return log p(labels), as a sequence."""
@@ -120,6 +126,73 @@ class ClassPrior(Arrays):
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of center + width u."""
         return simplexes_transform()(*arrays, arrays[0].shape[-1:])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClassPriorMixture(ClassPrior):
+    """Class probabilities under one of several priors, each weighted by its evidence.
+
+    probs are their mean, and rows those of a Dirichlet distribution of the same total variance.
+
+    members: the priors. log_weight: of each, shape (member,).
+    """
+
+    members: tuple[ClassPrior, ...]
+    log_weight: Float[np.ndarray, " member"]
+
+    @classmethod
+    def of(
+        cls, members: Sequence[ClassPrior], log_weight: Float[np.ndarray, " member"]
+    ) -> "ClassPriorMixture":
+        """Return the mixture of priors; log_weight: up to a constant."""
+        log_weight = log_weight - np.logaddexp.reduce(log_weight)
+        weight, each = np.exp(log_weight), np.stack([member.probs for member in members])
+        probs, strength = weight @ each, np.array([member.rows for member in members])
+        within = weight @ ((each * (1 - each)).sum(axis=1) / (strength + 1))
+        variance = within + weight @ ((each - probs) ** 2).sum(axis=1)
+        rows = float((probs * (1 - probs)).sum() / variance - 1) if variance else np.inf
+        return cls(probs, rows, tuple(members), log_weight)
+
+    def _evidences(self, count: Counts) -> Float[np.ndarray, " member"]:
+        evidences = [member.log_evidence(count) for member in self.members]
+        return self.log_weight + np.array(evidences)
+
+    def posterior(self, count: Counts) -> "ClassPriorMixture":
+        """Return every prior updated, weights multiplied by the evidence."""
+        members = [member.posterior(count) for member in self.members]
+        return self.of(members, self._evidences(count))
+
+    def log_evidence(self, count: Counts) -> float:
+        """Return log p(labels), as a sequence."""
+        return float(np.logaddexp.reduce(self._evidences(count)))
+
+    def draw(self, rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+        """Return n draws of the class probabilities, (draw, class), each of one prior."""
+        counts, order = rng.multinomial(n, np.exp(self.log_weight)), rng.permutation(n)
+        draws = zip(self.members, counts.tolist(), strict=True)
+        return {"probs": np.concatenate([m.draw(rng, size)["probs"] for m, size in draws])[order]}
+
+    def log_density_draws_given_row(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Int[np.ndarray, "draw row"]], Float[np.ndarray, "draw row class"]]:
+        """Return own -> log P(y = k given probs), prior and probs updated by one row of class own.
+
+        The row multiplies the weight of a prior by its probability of the class.
+        """
+        logs = self.log_weight[:, None] + np.stack([m.log_predictive() for m in self.members])
+        steps = np.exp(logs - np.logaddexp.reduce(logs, axis=0)).cumsum(axis=0)[:-1]
+        level = rng.random(n)[:, None]
+        densities = [m.log_density_draws_given_row(rng, n) for m in self.members]
+
+        def log_density(own: np.ndarray) -> np.ndarray:
+            which = (level >= steps[:, own]).sum(axis=0)
+            out = np.empty((*own.shape, steps.shape[1]))
+            for member in np.unique(which):
+                draws = densities[member](own)
+                out = np.where((which == member)[..., None], draws, out)
+            return out
+
+        return log_density
 
 
 def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: bool) -> ClassPrior:

@@ -1,7 +1,7 @@
 """The model: a class prior times one likelihood per block."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -18,41 +18,58 @@ from bayesgen.typing import Block, Encoded, Membership, Traceable, Weights
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ModelStatistics:
-    """Weight of each class, shape (class,), and the statistics of each block."""
+    """Weight of each class, shape (class,), and the statistics of each block.
+
+    groups: the statistics of the rows of each group, by its level; empty where rows have no groups.
+    """
 
     count: Traceable
     blocks: dict[str, Statistics]
+    groups: dict[Hashable, "ModelStatistics"] = dataclasses.field(default_factory=dict)
 
     def __add__(self, other: "ModelStatistics") -> "ModelStatistics":
         """Return the statistics of the rows of both."""
         blocks = {name: part + other.blocks[name] for name, part in self.blocks.items()}
-        return ModelStatistics(self.count + other.count, blocks)
+        groups = {**self.groups, **other.groups}
+        groups |= {g: self.groups[g] + other.groups[g] for g in self.groups if g in other.groups}
+        return ModelStatistics(self.count + other.count, blocks, groups)
 
     def __sub__(self, other: "ModelStatistics") -> "ModelStatistics":
         """Return the statistics without the rows of the other, which must be among them."""
         blocks = {name: part - other.blocks[name] for name, part in self.blocks.items()}
-        return ModelStatistics(self.count - other.count, blocks)
+        groups = self.groups | {g: self.groups[g] - part for g, part in other.groups.items()}
+        return ModelStatistics(self.count - other.count, blocks, groups)
+
+    def each_block(self, change: Callable[[str, Statistics], Statistics]) -> "ModelStatistics":
+        """Return a copy with the statistics of every block changed, in every group too."""
+        blocks = {name: change(name, part) for name, part in self.blocks.items()}
+        groups = {group: part.each_block(change) for group, part in self.groups.items()}
+        return ModelStatistics(self.count, blocks, groups)
 
     def times(self, factor: float) -> "ModelStatistics":
         """Return the statistics of the same rows, every weight times a number, 0 or more."""
         blocks = {name: part.times(factor) for name, part in self.blocks.items()}
-        return ModelStatistics(factor * self.count, blocks)
+        groups = {group: part.times(factor) for group, part in self.groups.items()}
+        return ModelStatistics(factor * self.count, blocks, groups)
 
     def only(self, names: Mapping[str, object]) -> "ModelStatistics":
         """Return the statistics of some of the blocks."""
-        return ModelStatistics(self.count, {name: self.blocks[name] for name in names})
+        groups = {group: part.only(names) for group, part in self.groups.items()}
+        return ModelStatistics(self.count, {name: self.blocks[name] for name in names}, groups)
 
     def only_classes(self, stay: np.ndarray) -> "ModelStatistics":
         """Return the statistics of some of the classes; the others have no rows."""
         blocks = {name: part.only_classes(stay) for name, part in self.blocks.items()}
-        return ModelStatistics(self.count[stay], blocks)
+        groups = {group: part.only_classes(stay) for group, part in self.groups.items()}
+        return ModelStatistics(self.count[stay], blocks, groups)
 
     def spread_classes(self, index: np.ndarray, size: int) -> "ModelStatistics":
         """Return a copy over `size` classes; old class k is at index[k]."""
         count = np.zeros(size)
         count[index] = self.count
         blocks = {name: part.reindex("class", index, size) for name, part in self.blocks.items()}
-        return ModelStatistics(count, blocks)
+        groups = {group: part.spread_classes(index, size) for group, part in self.groups.items()}
+        return ModelStatistics(count, blocks, groups)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -72,8 +89,8 @@ class Reader:
 
     def take(self, statistics: ModelStatistics) -> ModelStatistics:
         """Return the statistics of the rows that the model reads."""
-        parts = {name: part.take(statistics.blocks[name]) for name, part in self.selections.items()}
-        return ModelStatistics(statistics.count, parts)
+        read = statistics.only(self.selections)
+        return read.each_block(lambda name, part: self.selections[name].take(part))
 
     def imputed(self, encoded: Encoded, rows: Mapping[str, Traceable]) -> dict[str, Traceable]:
         """Return encoded rows with cells that were missing taken from rows of the model."""

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
 from bayesgen.decide import Loss
-from bayesgen.errors import deduplicate_warnings
+from bayesgen.errors import NoAttribute, deduplicate_warnings
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.sources import needs_rows_in_memory
 from bayesgen.estimators import (
+    group_summary,
     parameters,
     prior_model,
     stated_parameters,
@@ -38,6 +39,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.inference import (
+    ByGroup,
     Posterior,
     class_probabilities,
     log_class_probabilities,
@@ -97,6 +99,11 @@ class Classifier(Estimator):
             averaged over 0, .01, .03, .1, .3 and 1, stacked by leave-one-out of the labeled rows
             (see `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model
             is right, 0 to use them for prior guesses only; None: such rows are rejected.
+        groups: the name of a column that says which group a row is from: a site, a hospital, a
+            batch. It is no feature. Parameters and class frequencies of a group are shrunk toward
+            those of the other groups, as much as their rows support; a row of a new group, or
+            without one, is predicted as one of a new group (see `group_summary`). None: all rows
+            are of one population.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -643,6 +650,37 @@ class Classifier(Estimator):
             prevalence = model.prevalence(X_new, request, checked=False)
         estimate = require_prevalence(prevalence)
         return model.label_shift(X_new, estimate, X, y, sample_weight)
+
+    def group_summary(self) -> DataFrame:
+        """Return what was learned of each group; only with groups=.
+
+        Returns:
+            By group: `rows`, their weight, and that of each class; the `strength` of the guess of
+            each block, and of the class frequencies, the median in rows: 0, groups have nothing in
+            common; infinity, they are one population; and `divergence`, how much more probable a
+            row and its label are in their group than in a new one: the mean of log p(x, y) less
+            that of a new group's, in nats (Kullback and Leibler 1951), over 1,000 rows drawn with
+            the seed of the fit.
+
+        Raises:
+            NoAttribute: groups is None, or a stack, whose members have groups.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, species = bg.datasets.load_penguins()
+            >>> X = X.assign(species=species)[X.sex.notna()].drop(columns="island")
+            >>> clf = bg.NaiveBayes(groups="species", random_state=0)
+            >>> summary = clf.fit(X.drop(columns="sex"), X.sex).group_summary()
+            >>> summary["strength of class"].to_dict()  # one frequency of the sexes
+            {'Adelie': inf, 'Chinstrap': inf, 'Gentoo': inf}
+        """
+        components = self._fitted_posterior().components
+        if not isinstance(components, ByGroup):
+            raise NoAttribute(
+                "group_summary: the classifier has no groups.",
+                "Fit bg.NaiveBayes(groups='site'), or ask a member: stack.members_['naive'].",
+            )
+        return group_summary.table(self.state_, components, self._seed)
 
     def _population_model(self) -> PopulationModel:
         """Return the fitted classifier, as populations are compared by it."""

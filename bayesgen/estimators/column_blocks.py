@@ -11,7 +11,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import MISSING, Column, PatternOf
+from bayesgen.schema import GROUPS, MISSING, Column, PatternOf
 from bayesgen.table import Name, Names, Table, free
 
 Spec = str | Likelihood | Mapping
@@ -21,11 +21,13 @@ Blocks = dict[str, tuple[Likelihood, Names]]
 PATTERNS = ("ignorable", "informative", "learn")
 """What missing= may be."""
 
-TAKEN = ("class",)
-"""Names of no block: the class prior stands under this one beside the blocks."""
+TAKEN = ("class", GROUPS)
+"""Names of no block: the class prior stands under the first one beside the blocks."""
 
 
-def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
+def assign(
+    spec: Spec, table: Table, remainder: str | None = None, groups: Name | None = None
+) -> Blocks:
     """Return the blocks of a table that a `likelihood=` argument defines.
 
     "auto" reads numbers as Normal and everything else as Categorical; one likelihood reads all
@@ -36,21 +38,48 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
         table: rows to fit.
         remainder: columns that a mapping omits are rejected (None), modeled as under "auto"
             ("auto"), or ignored ("drop").
+        groups: the column of groups, which no likelihood reads.
 
     Raises:
-        InvalidData: a column that is not in the table, is named twice, or is left out.
+        InvalidData: a column that is not in the table, is named twice, or is left out, or that of
+            groups.
         InvalidArgument: an invalid likelihood or remainder, or a mapping that leaves no column.
     """
     if remainder not in (None, "auto", "drop"):
         raise not_one_of("remainder", remainder, ["auto", "drop", None])
+    names = features(table, groups)
     if isinstance(spec, Likelihood):
-        return {_block_name(spec): (resolve_family(spec), table.names)}
+        return {_block_name(spec): (resolve_family(spec), names)}
     if isinstance(spec, Mapping):
-        return _by_column(spec, table, remainder)
+        return _by_column(spec, table, remainder, groups)
     if not (isinstance(spec, str) and spec == "auto"):
         allowed = ["auto", Code("bg.Normal()"), Code("{column: ...}")]
         raise _no_likelihood("likelihood", spec, allowed)
-    return _automatic(table, table.names, {})
+    return _automatic(table, names, {})
+
+
+def features(table: Table, groups: Name | None) -> Names:
+    """Return the columns of a table but that of groups, if there is one.
+
+    Raises:
+        InvalidData: the table has no such column, or no other.
+    """
+    if groups is None:
+        return table.names
+    if table.is_sparse or groups not in table.names:
+        raise InvalidData(
+            "groups= names the column {column!r}, and X has no such column.",
+            "Add it, X.assign(**{{{column!r}: ...}}), or leave out groups=.",
+            column=groups,
+        )
+    names = tuple(name for name in table.names if name != groups)
+    if not names:
+        raise InvalidData(
+            "X has no column but {column!r}, that of groups, which is no feature.",
+            "Add a column, or leave out groups=.",
+            column=groups,
+        )
+    return names
 
 
 def split(blocks: Blocks) -> Blocks:
@@ -128,7 +157,7 @@ def reads_sparse(spec: Spec) -> bool:
     return all(isinstance(part, Likelihood) and part.sparse for part in parts)
 
 
-def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
+def _by_column(spec: Mapping, table: Table, remainder: str | None, groups: Name | None) -> Blocks:
     blocks: Blocks = {}
     taken: list = []
     for key, likelihood in spec.items():
@@ -148,7 +177,14 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
             "Leave one of the entries out.",
             names=twice,
         )
-    left_out = tuple(name for name in table.names if name not in entries)
+    if groups is not None and groups in entries:
+        raise InvalidData(
+            "column {column!r} is named by groups= and by likelihood=, and that of groups is no "
+            "feature.",
+            "Leave it out of likelihood=, or leave out groups=.",
+            column=groups,
+        )
+    left_out = tuple(name for name in features(table, groups) if name not in entries)
     if left_out and remainder is None:
         raise InvalidData(
             "likelihood= leaves out column {names:listed}; each column needs a likelihood.",

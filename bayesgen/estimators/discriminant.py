@@ -12,7 +12,7 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.column_blocks import Blocks, features
 from bayesgen.estimators.linear import discriminant_axes
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -65,26 +65,29 @@ class Discriminant(Classifier):
     missing: str = "ignorable"
     unseen: str = "missing"
     unlabelled: Unlabelled = "learn"
+    groups: Name | None = None
     random_state: object = None
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
             raise not_one_of("levels", self.levels, ["refuse", "indicators"])
+        names = features(table, self.groups) if reset else ()
         if self.levels == "refuse":
             if reset and table.matrix is None:
                 self._require_numbers(table)
             return table
         if reset:
             # of rows with weight: levels of others would have columns, or be the one left out
-            self._levels = levels_of(table)
+            self._levels = {name: ls for name, ls in levels_of(table).items() if name in names}
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
-            self._alone = few >= set(table.names)
+            self._alone = few >= set(names)
         keep = self.missing != "ignorable"
         return indicators(table, self._levels, alone=self._alone, keep=keep)
 
     def _require_numbers(self, table: Table) -> None:
         """Refuse columns of levels, but for numbers that are written as text."""
-        levels = [column for column in table.columns if column.kind == "level"]
+        kinds = (column for column in table.columns if column.name != self.groups)
+        levels = [column for column in kinds if column.kind == "level"]
         names = [c.name for c in levels if not c.is_missing and are_words(c)]
         if names:
             raise InvalidData(
@@ -123,7 +126,7 @@ class Discriminant(Classifier):
             prior=self.prior,
         )
         sources = set() if self.levels == "refuse" or self._alone else set(self._levels)
-        names = tuple(name for name in table.names if name not in sources)
+        names = tuple(name for name in features(table, self.groups) if name not in sources)
         return {BLOCK: (resolve_family(likelihood), names)}
 
 
@@ -134,7 +137,7 @@ class QDA(Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, groups, random_state: ...
 
     Attributes:
         classes_, inference_, report_, posterior_, log_evidence_, state_, temperature_: ...
@@ -159,7 +162,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, groups, random_state: ...
 
     Attributes:
         coef_, intercept_: ...

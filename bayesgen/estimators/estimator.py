@@ -58,6 +58,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     missing: str = "ignorable"
     unseen: str
     unlabelled: unlabelled_fit.Weight = "learn"
+    groups: Name | None = None
     random_state: object
     classes_: np.ndarray
     state_: TrainingState
@@ -186,6 +187,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             power_transform=self.power_transform,
             bins=self.bins,
             unseen=self.unseen,
+            groups=self.groups,
         )
 
     def _learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:

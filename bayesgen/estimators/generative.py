@@ -20,7 +20,7 @@ from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.likelihoods.description import source
-from bayesgen.table import Table
+from bayesgen.table import Name, Table
 from bayesgen.user_program import ProgramRows
 
 
@@ -41,7 +41,7 @@ class GenerativeClassifier(Classifier):
             contains its own class prior, which `with_class_prior` can replace after the fit. `loo`
             reweights draws and so requires NUTS; partial_fit and log_evidence_ are not available.
         remainder, class_prior, inference, unseen, power_transform, bins, temper, missing: ...
-        unlabelled, random_state: ...
+        unlabelled, groups, random_state: ...
 
     Attributes:
         coef_, intercept_: ...
@@ -93,13 +93,14 @@ class GenerativeClassifier(Classifier):
     missing: str = "ignorable"
     unseen: str = "missing"
     unlabelled: Unlabelled = "learn"
+    groups: Name | None = None
     random_state: object = None
 
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
-        return assign(self.likelihood, table, self.remainder)
+        return assign(self.likelihood, table, self.remainder, self.groups)
 
     def program(self) -> str:
         """Return the model as a NumPyro program (see `Classifier.program`), or that of its user."""
@@ -141,7 +142,7 @@ class GenerativeClassifier(Classifier):
             return super()._new_state(rows, classes)
         missing = None if self.missing == "ignorable" else self.missing
         stated = {"temper": self.temper, "power_transform": self.power_transform or None}
-        stated |= {"missing": missing, "bins": self.bins}
+        stated |= {"missing": missing, "bins": self.bins, "groups": self.groups}
         for name, value in stated.items():
             if value is not None:
                 raise unsupported(

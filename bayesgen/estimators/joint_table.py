@@ -8,12 +8,12 @@ from jaxtyping import Num
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.column_blocks import Blocks, features
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
-from bayesgen.table import Table
+from bayesgen.table import Name, Table
 
 BLOCK = "table"
 
@@ -32,7 +32,7 @@ class JointTable(Classifier):
             fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
         rows: prior strength of that guess in rows, > 0; a number or one per class. With "uniform"
             and as many rows as there are cells, one row is added to each cell.
-        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, groups, random_state: ...
 
     Attributes:
         classes_, inference_, report_, posterior_, log_evidence_, state_, temperature_: ...
@@ -59,7 +59,13 @@ class JointTable(Classifier):
     missing: str = "ignorable"
     unseen: str = "missing"
     unlabelled: Unlabelled = "learn"
+    groups: Name | None = None
     random_state: object = None
 
     def _blocks(self, table: Table) -> Blocks:
-        return {BLOCK: (JointCategorical(probs=self.probs, rows=self.rows), table.names)}
+        return {
+            BLOCK: (
+                JointCategorical(probs=self.probs, rows=self.rows),
+                features(table, self.groups),
+            )
+        }

@@ -35,7 +35,7 @@ class NaiveBayes(Classifier):
         likelihood, remainder, class_prior, inference, power_transform, bins, temper, missing: ...
         columns: "all"; or "average" over all sets of columns that may depend on the class, weighted
             by their evidence: for tables most of whose columns tell nothing. See `relevance`.
-        unseen, unlabelled, random_state: ...
+        unseen, unlabelled, groups, random_state: ...
 
     Attributes:
         weights_: ...
@@ -82,6 +82,7 @@ class NaiveBayes(Classifier):
     missing: str = "ignorable"
     unseen: str = "missing"
     unlabelled: Unlabelled = "learn"
+    groups: Name | None = None
     random_state: object = None
 
     @fitting
@@ -124,7 +125,7 @@ class NaiveBayes(Classifier):
         return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
-        blocks = assign(self.likelihood, table, self.remainder)
+        blocks = assign(self.likelihood, table, self.remainder, self.groups)
         for likelihood, _ in blocks.values():
             if likelihood.joint:
                 family = type(likelihood).__name__
@@ -134,6 +135,12 @@ class NaiveBayes(Classifier):
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",
                 )
         if one_of("columns", self.columns, ["all", "average"]) == "average":
+            if self.groups is not None:
+                raise unsupported(
+                    "groups= with columns='average'",
+                    "which columns depend on the class is learned from rows of one population",
+                    "Leave out one of them.",
+                )
             blocks = {n: (over_column_sets(part), names) for n, (part, names) in blocks.items()}
         return split(blocks) if self.temper == "columns" else blocks
 

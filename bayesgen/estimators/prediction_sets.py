@@ -177,6 +177,7 @@ class RowsOfFit:
                 clf.state_.schema.container in SPARSE or clf._derived_columns()
             ),
             "the labels of unlabeled rows": clf.state_.unlabelled is not None,
+            "what groups have in common": bool(clf.state_.statistics.groups),
             **{f"the results of {name}={value!r}": True for name, value in learned.items()},
             "expected missing cells of joint blocks": gaps,
         }

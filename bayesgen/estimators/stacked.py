@@ -158,6 +158,9 @@ class StackedClassifier(Classifier):
             with a likelihood of its own in every member; "learn", with a power of that likelihood,
             learned for each member by leave-one-out (see `NaiveBayes`). The last two are invalid if
             the reason why cells are missing changes.
+        groups: the column of groups of every member, all of which have a closed form (automatic
+            kernels and interactions are left out); the members' weights are those of all groups.
+            See `NaiveBayes`.
         class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
             fitted, if a fit takes more than a second; True or False overrides this. A fit of
@@ -202,6 +205,7 @@ class StackedClassifier(Classifier):
         missing: str = "learn",
         unseen: str = "missing",
         unlabelled: Unlabelled = "learn",
+        groups: Name | None = None,
         random_state: object = None,
         progress: Progress = "auto",
     ) -> None:
@@ -212,6 +216,7 @@ class StackedClassifier(Classifier):
         self.missing = missing
         self.unseen = unseen
         self.unlabelled = unlabelled
+        self.groups = groups
         self.random_state = random_state
         self.progress = progress
 
@@ -339,6 +344,12 @@ class StackedClassifier(Classifier):
         return tuple(rows.as_passed() for rows in self._training)
 
     def _fit_source(self, source: LabelledSource) -> Self:
+        if self.groups is not None:
+            raise unsupported(
+                "groups= of a stack with a source that is read part by part",
+                "its members are chosen on a sample, which may lack groups",
+                "Read all rows at once, or fit bg.NaiveBayes(groups=...) to the source.",
+            )
         seed = arguments.drawn_seed(self.random_state)
         source.source.require_again("a stack")
         with deduplicate_warnings():
@@ -426,9 +437,9 @@ class StackedClassifier(Classifier):
             raise not_one_of("members", self.members, ALLOWED)
         if not parameters.is_automatic(self.members):
             members = parameters.by_name(self.members).items()
-            return {name: Member(clone(_checked_member(member))) for name, member in members}
+            return {name: Member(self._with_groups(name, member)) for name, member in members}
         reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
-        options: dict = {name: getattr(self, name) for name in SHARED}
+        options: dict = {name: getattr(self, name) for name in (*SHARED, "groups")}
         # the stack learns how much the pattern counts from what it asks of members anyway
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
         learns = self.missing == "learn"
@@ -442,9 +453,26 @@ class StackedClassifier(Classifier):
             for name, structure in self._structures(table).items()
         }
 
+    def _with_groups(self, name: str, member: object) -> Classifier:
+        """Return a clone of a member that reads the groups of the stack.
+
+        Raises:
+            UnsupportedOperation: it cannot.
+        """
+        own = clone(_checked_member(member))
+        if self.groups is None:
+            return own
+        if "groups" not in own.get_params(deep=False):
+            raise unsupported(
+                f"groups= of a stack with the member {name!r}",
+                f"{type(member).__name__} has no groups",
+                "Leave it out of members=.",
+            )
+        return own.set_params(groups=self.groups)
+
     def _structures(self, table: Table) -> dict[str, Structure]:
         """Return the automatic members that suit a table, or those of them that were named."""
-        suited = automatic(table)
+        suited = automatic(table, self.groups)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
             return suited
@@ -523,7 +551,7 @@ class StackedClassifier(Classifier):
         apart = [name for name, member in fitted.items() if member.columns_apart]
         if y.ndim == 1:  # a discriminant leaves a row out of one class
             apart = apart or [name for name in fitted if name == "average"]
-        if pool and isinstance(self.members, str) and apart:
+        if pool and isinstance(self.members, str) and apart and self.groups is None:
             cells = JudgedCells.of(
                 apart[0], fitted[apart[0]], judgements[apart[0]].scores, rows, judged
             )

@@ -4,7 +4,8 @@ import contextlib
 import dataclasses
 import functools
 import operator
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,12 +48,13 @@ from bayesgen.inference import (
     choose,
 )
 from bayesgen.inference.average import averaged_scores
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
-from bayesgen.likelihoods import Likelihood, Repair
+from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.membership import Entries
 from bayesgen.model import (
     ModelStatistics,
@@ -61,11 +63,12 @@ from bayesgen.model import (
     model_statistics,
 )
 from bayesgen.problem import Problem
-from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
+from bayesgen.schema import GROUPS, MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
     Name,
+    Table,
 )
 from bayesgen.typing import Membership, Traceable, Weights
 
@@ -128,19 +131,19 @@ class TrainingState:
         if len(classes) > len(self.classes):
             index = np.searchsorted(classes, self.classes)
             statistics = statistics.spread_classes(index, len(classes))
-        parts = dict(statistics.blocks)
-        for name, part in statistics.blocks.items():
-            if schema.blocks[name] is self.schema.blocks[name]:
-                continue
-            if n_levels := schema.n_levels(name):
-                index = self.schema.level_index(schema, name)
-                if not np.array_equal(index, np.arange(sum(n_levels))):
-                    parts[name] = part.reindex_levels(index, n_levels)
-            by = self.schema.origin_change(schema, name)
-            if by.any():
-                parts[name] = part.shifted(by)
-        statistics = dataclasses.replace(statistics, blocks=parts)
+        statistics = statistics.each_block(functools.partial(self._block_under, schema))
         return dataclasses.replace(self, schema=schema, classes=classes, statistics=statistics)
+
+    def _block_under(self, schema: Schema, name: str, part: Statistics) -> Statistics:
+        """Return the statistics of a block under a schema with other levels and origins."""
+        if schema.blocks[name] is self.schema.blocks[name]:
+            return part
+        if n_levels := schema.n_levels(name):
+            index = self.schema.level_index(schema, name)
+            if not np.array_equal(index, np.arange(sum(n_levels))):
+                part = part.reindex_levels(index, n_levels)
+        by = self.schema.origin_change(schema, name)
+        return part.shifted(by) if by.any() else part
 
     def split_columns(self, blocks: Sequence[str]) -> "TrainingState":
         """Return the state of some blocks, their columns as blocks of their own."""
@@ -176,6 +179,10 @@ class TrainingState:
         blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
         completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
+        if self.statistics.groups:
+            # rows carry the codes of their groups
+            groups = {self.group_levels.index(g): s for g, s in completed_by.groups.items()}
+            completed_by = dataclasses.replace(completed_by, groups=groups)
         transforms = self.schema.power_transforms()
         empirical = isinstance(prior, str) and prior == "empirical"
         problem = Problem.of(classes, blocks, completed_by, transforms, empirical=empirical)
@@ -183,12 +190,18 @@ class TrainingState:
             return problem
         return problem.given(problem.reader.take(self.statistics))
 
+    @property
+    def group_levels(self) -> tuple:
+        """The known groups, in the order of their codes; none if rows have no groups."""
+        return self.schema.blocks[GROUPS][0].levels if GROUPS in self.schema.blocks else ()
+
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
         found = {
             column.name: (block, j)
             for block, columns in self.schema.blocks.items()
             for j, column in enumerate(columns)
+            if block != GROUPS
         }
         return {name: found[name] for name in self.schema.names if name in found}
 
@@ -237,6 +250,8 @@ class TrainingState:
                 out[name] = csr_array(shape)
             else:
                 out[name] = np.full(shape, -1 if likelihood.kind == "levels" else np.nan)
+        if GROUPS in self.schema.blocks:  # a new one
+            out[GROUPS] = np.full((n, 1), -1)
         return out
 
     def labelled(self, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
@@ -340,6 +355,12 @@ class TrainingState:
         except InvalidArgument as error:
             raise NoAttribute("log_evidence_: {reason}", reason=words_of(error)) from error
         problem.model.require_evidence()
+        if self.statistics.groups:
+            raise NoAttribute(
+                "log_evidence_ is of one prior of all rows, and the guesses of groups come from "
+                "the rows of others.",
+                f"Instead, {COMPARE}",
+            )
         if self.unlabelled is not None:
             raise NoAttribute(
                 "log_evidence_ is a closed form, and there is none where rows have no label: "
@@ -436,6 +457,7 @@ def new_state(
     power_transform: bool,
     bins: int | str | None,
     unseen: str,
+    groups: Name | None = None,
 ) -> TrainingState:
     """Return the state of the first rows of a fit.
 
@@ -446,6 +468,7 @@ def new_state(
         power_transform: whether numeric columns are transformed by powers learned from the rows.
         bins: into how many bins likelihoods of levels cut numeric columns, or "auto"; None: none.
         unseen: "missing" or "error", for levels absent from the fit.
+        groups: the column of groups, if there is one.
     """
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
     if rows.table.is_sparse:
@@ -458,6 +481,9 @@ def new_state(
         else BlockSpec(part.kind, names, part.centred, part.kind == "levels" and bins is not None)
         for name, (part, names) in blocks.items()
     }
+    if groups is not None:
+        check_groups(rows.table, groups)
+        specs[GROUPS] = BlockSpec("levels", (groups,))
     schema = Schema.learn(rows.table, specs)
     if bins is not None and not rows.table.is_sparse:
         schema = schema.with_bins([(rows.table, rows.weight)], bins)
@@ -503,7 +529,13 @@ def learn(
         encoded = rows.encode(schema, unseen, None if len(y) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
-        parts.append(model_statistics(likelihoods, encoded, y[chunk], weight, **sizes))
+        part = model_statistics(likelihoods, encoded, y[chunk], weight, **sizes)
+        if GROUPS in encoded:
+            require_groups(encoded[GROUPS][:, 0], schema, start)
+            part = dataclasses.replace(
+                part, groups=by_group(schema, likelihoods, encoded, y[chunk], weight, **sizes)
+            )
+        parts.append(part)
         if transforms:
             slopes = log_abs_det_jacobian(transforms, encoded)
             jacobian += float(np.sum(weight[:, None] * slopes))
@@ -511,6 +543,74 @@ def learn(
         del encoded
     statistics = functools.reduce(operator.add, parts)
     return TrainingState(schema, likelihoods, classes, statistics, log_abs_det_jacobian=jacobian)
+
+
+def by_group(
+    schema: Schema,
+    likelihoods: dict[str, Likelihood],
+    encoded: dict[str, Traceable],
+    y: Membership,
+    weight: Weights,
+    **sizes: Any,
+) -> dict[Hashable, ModelStatistics]:
+    """Return the statistics of the rows of each group, by its level."""
+    code, groups = encoded[GROUPS][:, 0], {}
+    for group in np.unique(code).tolist():
+        rows = np.flatnonzero(code == group)
+        part = model_statistics(
+            likelihoods, take_rows(encoded, rows), y[rows], weight[rows], **sizes
+        )
+        groups[schema.blocks[GROUPS][0].levels[group]] = part
+    return groups
+
+
+def require_groups(code: np.ndarray, schema: Schema, start: int) -> None:
+    """Reject rows of a fit without a group; start: the number of the first row.
+
+    Raises:
+        InvalidData: names the first of them.
+    """
+    missing = np.flatnonzero(code < 0)
+    if len(missing):
+        raise InvalidData(
+            "column {column!r}, which groups= names, is missing in row {row}.",
+            "Give such rows a group of their own, X.fillna({{{column!r}: 'unknown'}}), or leave "
+            "them out: keep = X[{column!r}].notna(); fit(X[keep], y[keep]).",
+            column=schema.blocks[GROUPS][0].name,
+            row=start + int(missing[0]),
+        )
+
+
+def check_groups(table: Table, name: Name) -> None:
+    """Reject a column of groups that has a value for nearly every row, or fractions.
+
+    Raises:
+        InvalidData: names the column.
+    """
+    column = table.columns[table.names.index(name)]
+    if column.kind == "level":
+        count = len(column.levels)
+    else:
+        values = np.unique(column.values[~column.missing])
+        count = len(values)
+        if (values != np.rint(values)).any():
+            raise InvalidData(
+                "column {column!r}, which groups= names, holds fractions such as {value!r}, and "
+                "groups have names or whole numbers.",
+                "Name another column, or cut it into groups: X[{column!r}] = "
+                "pandas.cut(X[{column!r}], 5).",
+                column=name,
+                value=float(values[values != np.rint(values)][0]),
+            )
+    if 2 * count > table.n_rows:
+        raise InvalidData(
+            "column {column!r}, which groups= names, has {count} values in {n_rows} rows, and a "
+            "group is of rows that share a value.",
+            "Name the column of a site or a batch, or leave out groups=.",
+            column=name,
+            count=count,
+            n_rows=table.n_rows,
+        )
 
 
 def with_power_transforms(

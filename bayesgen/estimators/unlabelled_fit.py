@@ -120,6 +120,8 @@ def infer(
         if seen:
             missing_pattern_warning.warn_of(state, prior, seen[-1])
         return state, Inferred(components)
+    if state.statistics.groups:
+        refuse("groups=", "the priors of groups are guessed from labeled rows")
     rows = _unlabelled_rows(state, seen, unseen)
     if not state.likelihoods:
         # of a program of the user's own

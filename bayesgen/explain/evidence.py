@@ -41,6 +41,7 @@ from bayesgen.inference import Posterior
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import blanked, row_chunks
 from bayesgen.predict import log_joint, require_posterior
+from bayesgen.schema import GROUPS
 from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Encoded
 
@@ -179,9 +180,10 @@ class Reading:
     def _of_chunk(self, score: Score, encoded: Encoded, n_rows: int) -> Contributions:
         missing = [is_missing(encoded, cell) for cell in self.cells]
         shown = np.zeros((1, len(self.cells)), dtype=bool)
-        # a row of which nothing is shown is like any other
-        blank = self._log_joints(score, take_rows(encoded, slice(1)), 1, shown)[0]
-        prior = np.repeat(self.contrast(blank), n_rows, axis=0)
+        # a row of which nothing is shown is like any other of its group
+        alike = n_rows if any(name.endswith(GROUPS) for name in encoded) else 1
+        blank = self._log_joints(score, take_rows(encoded, slice(alike)), alike, shown)[0]
+        prior = np.repeat(self.contrast(blank), n_rows // alike, axis=0)
         mean, squares, error = np.zeros((3, 1 + len(self.cells), *prior.shape))
         least, most = np.full(mean.shape, np.inf), np.full(mean.shape, -np.inf)
         mean[0] = least[0] = most[0] = prior
@@ -217,7 +219,10 @@ class Reading:
         shown: Bool[np.ndarray, "version column"],
     ) -> np.ndarray:
         """Return log joints of all versions of the rows, scored at once: (version, row, ...)."""
-        gaps = {name: np.ones((len(shown), 1, x.shape[1]), bool) for name, x in encoded.items()}
+        gaps = {
+            name: np.full((len(shown), 1, x.shape[1]), not name.endswith(GROUPS))
+            for name, x in encoded.items()
+        }
         for column, cell in enumerate(self.cells):
             for block, j in cell:
                 gaps[block][:, 0, j] = ~shown[:, column]

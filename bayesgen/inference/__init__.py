@@ -2,13 +2,16 @@
 
 from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
-from bayesgen.errors.operations import no_closed_form
+from bayesgen.errors.operations import no_closed_form, unsupported
+from bayesgen.errors.wording import shown
 from bayesgen.inference.closed_form import ClosedForm as ClosedForm
 from bayesgen.inference.components import Components as Components
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.draws import Draws as Draws
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
+from bayesgen.inference.exact import Grouped
+from bayesgen.inference.groups import ByGroup as ByGroup
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
@@ -59,7 +62,7 @@ def method_of(inference: object) -> Method:
     raise not_one_of("inference", inference, ["auto", *BY_NAME])
 
 
-def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling:
+def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling | Grouped:
     """Choose the inference method of a problem for an `inference=` argument.
 
     "auto" is exact where every block is conjugate, importance sampling (data augmentation if its
@@ -76,6 +79,14 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
         method = BY_NAME["exact" if conjugate else "nuts"]
     else:
         method = method_of(inference)
+    if problem.statistics.groups:
+        if isinstance(method, Exact | Expected):
+            return Grouped(method.draws)
+        raise unsupported(
+            f"groups= with inference={shown(inference)}",
+            "how much groups have in common is learned by evidence, which needs a closed form",
+            "Pass inference='auto', and likelihoods with a closed form.",
+        )
     if isinstance(method, CLOSED):
         for name, part in model.blocks.items():
             if not part.conjugate:

@@ -7,10 +7,11 @@ array for each block.
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, UnsupportedOperation
@@ -23,6 +24,7 @@ from bayesgen.likelihoods.base import CellDensities
 from bayesgen.likelihoods.protocols import Imputation, required
 from bayesgen.likelihoods.selection import NOTHING, Selection
 from bayesgen.model import Reader
+from bayesgen.schema import GROUPS
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
 DENSITY_FLOATS = 500_000
@@ -84,6 +86,11 @@ class Components(abc.ABC):
     def coherent(self) -> bool:
         """Whether class probabilities are the expectation of those given one more cell."""
         return True
+
+    @property
+    def groups(self) -> "Mapping[int, Components]":
+        """The components of each group of rows, -1 of a new one; none if rows have no groups."""
+        return {}
 
     def point_params(self) -> dict[str, Params] | None:
         """Return the parameters of a point estimate by owner; None for other posteriors."""
@@ -258,6 +265,60 @@ class Components(abc.ABC):
         many = take_rows(encoded, np.tile(np.arange(n_rows), n_classes * draws))
         own = np.repeat(np.arange(n_classes), draws * n_rows)
         return self.impute(many, len(own), rng, own), weight.T
+
+
+def rows_by_group(
+    groups: Mapping[int, Components], encoded: Encoded, n_rows: int
+) -> Iterator[tuple[Components, Int[np.ndarray, " row"]]]:
+    """Yield the components of each group among rows, and the positions of its rows.
+
+    groups: of `Components.groups`; rows of groups that are not among them are of a new one.
+    """
+    codes = np.full(n_rows, -1)
+    for name, x in encoded.items():
+        if name.endswith(GROUPS):
+            codes = np.where(np.isin(x[:, 0], list(groups)), x[:, 0], -1)
+    for code in np.unique(codes).tolist():
+        yield groups[code], np.flatnonzero(codes == code)
+
+
+def class_draws_by_group(
+    groups: Mapping[int, Components],
+    encoded: Encoded,
+    n_rows: int,
+    draw: Callable[[Components, Encoded, int], Iterator[ClassDraws]],
+) -> Iterator[ClassDraws]:
+    """Yield draws of P(y = k given x, theta), theta of the row's group, group by group.
+
+    draw: (components of a group, its rows, their number) -> draws.
+    """
+    for components, rows in rows_by_group(groups, encoded, n_rows):
+        for draws in draw(components, take_rows(encoded, rows), len(rows)):
+            yield dataclasses.replace(draws, rows=rows[draws.rows])
+
+
+def log_joint_draws_by_group(
+    groups: Mapping[int, Components], draw: Callable[[Components], LogJointDraws]
+) -> LogJointDraws:
+    """Return the log joint given draws of the parameters of the row's group.
+
+    draw: components of a group -> as many draws as of the other groups.
+    """
+    draws = {id(components): draw(components) for components in groups.values()}
+
+    def by_row(name: str, encoded: Encoded, n_rows: int) -> np.ndarray:
+        parts = [
+            (rows, getattr(draws[id(each)], name)(take_rows(encoded, rows), len(rows)))
+            for each, rows in rows_by_group(groups, encoded, n_rows)
+        ]
+        out = np.empty((n_rows, *parts[0][1].shape[1:]))
+        for rows, part in parts:
+            out[rows] = part
+        return out
+
+    first = next(iter(draws.values()))
+    score, parts = (functools.partial(by_row, name) for name in ("score", "parts"))
+    return LogJointDraws(score, first.n_draws, parts, first.powers)
 
 
 def take_rows(encoded: Encoded, rows: np.ndarray | slice) -> dict[str, Traceable]:

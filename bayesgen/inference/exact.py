@@ -6,6 +6,7 @@ import time
 from bayesgen import arguments
 from bayesgen.errors import Words
 from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.groups import ByGroup, groups_of
 from bayesgen.inference.missing import STOPPED, expected_statistics
 from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
@@ -97,3 +98,27 @@ class Expected:
             details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
         )
         return dataclasses.replace(posterior, report=report)
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouped:
+    """The closed forms of groups of rows (see `inference.groups`).
+
+    Incomplete rows in joint blocks count by their expected statistics, as in `Expected`.
+
+    Args:
+        draws: number of draws behind intervals.
+    """
+
+    draws: int = 1000
+
+    def infer(self, problem: Problem, seed: int) -> ByGroup:
+        """Return the updated model of each group, and that of a new one."""
+        start, groups = time.perf_counter(), groups_of(problem)
+        members = {g: Expected(self.draws).infer(part, seed) for g, part in groups.problems.items()}
+        reports = [member.report for member in members.values()]
+        # the least certain of all
+        report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
+        report = dataclasses.replace(report, seconds=time.perf_counter() - start)
+        population = ClosedForm(problem.reader, report, groups.population, seed, self.draws)
+        return ByGroup(problem.reader, report, population, members)

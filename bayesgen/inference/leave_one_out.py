@@ -26,6 +26,7 @@ from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.components import take_rows
+from bayesgen.inference.groups import groups_of
 from bayesgen.inference.missing import IncompleteData, em, expected_statistics, missing_cells
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -42,6 +43,7 @@ from bayesgen.likelihoods.selection import Selection
 from bayesgen.membership import Entries, codes_of, shares_of
 from bayesgen.model import ModelStatistics, statistics_of
 from bayesgen.problem import Problem
+from bayesgen.schema import GROUPS
 from bayesgen.typing import Block as Rows
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Params, Weights
 
@@ -104,6 +106,8 @@ def leave_one_out(
         centers: parameters at which missing cells are expected under a model that stays, by block;
             by default the mode.
     """
+    if problem.statistics.groups:
+        return _by_group(problem, rows)
     reader, left_out = problem.reader, rows.left_out
     log_classes = log_classes_without(problem, left_out)
     n_rows, n_classes = log_classes.shape
@@ -118,6 +122,18 @@ def leave_one_out(
             parts[:, i] = block.scores()
     joint = log_classes + parts.sum(axis=1) + reader.log_abs_det_jacobian(left_out.encoded)
     return Scores(joint, log_classes, parts)
+
+
+def _by_group(problem: Problem, rows: LabelledRows) -> Scores:
+    """Return the scores of rows, each left out of its group; other groups and their guess stay."""
+    rows, groups = rows.left_out, groups_of(problem)
+    codes, scores = rows.encoded[GROUPS][:, 0], []
+    places = [np.flatnonzero(codes == group) for group in groups.problems]
+    for part, where in zip(groups.problems.values(), places, strict=True):
+        scores.append(leave_one_out(part, rows.at(where)))
+    order = np.argsort(np.concatenate(places))
+    arrays = ([getattr(s, name) for s in scores] for name in ("joint", "log_classes", "parts"))
+    return Scores(*(np.concatenate(array)[order] for array in arrays))
 
 
 def blocks(problem: Problem, rows: LabelledRows) -> "dict[str, Block]":
@@ -434,7 +450,8 @@ def _under_one_prior(
     """
     out = np.empty((len(rows.y), n_classes))
     n_levels = getattr(statistics, "n_levels", ())
-    if not isinstance(prior, Vectorised) or issparse(x):
+    batches = all(isinstance(part, Vectorised) for part in prior.components)
+    if not (batches and isinstance(prior, Vectorised)) or issparse(x):
         closed = required(prior, Conjugate)
         for i in range(len(rows.y)):
             row = slice(i, i + 1)

@@ -178,6 +178,22 @@ class Mixture(Components):
     def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
         return np.stack([member.log_classes() for member in self.members.values()])
 
+    @functools.cached_property
+    def groups(self) -> Mapping[int, Components]:
+        """The mixture of each group of rows, -1 of a new one; none if rows have no groups."""
+        by_member = {name: member.components.groups for name, member in self.members.items()}
+        codes = next(iter(by_member.values()))
+        return {
+            code: dataclasses.replace(
+                self,
+                members={
+                    name: dataclasses.replace(member, components=by_member[name][code])
+                    for name, member in self.members.items()
+                },
+            )
+            for code in codes
+        }
+
     def density_shares(self, code: int | None) -> Float[np.ndarray, " member"]:
         """Return the probability that a simulated row, of class `code` if stated, is a member's."""
         share = self.weights * np.array(self.densities)

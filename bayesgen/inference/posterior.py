@@ -1,6 +1,7 @@
 """The posterior: components, and the readout by which they become P(y = k given x)."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,12 @@ from jaxtyping import Float
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.chain_diagnostics import MonteCarloError
 from bayesgen.inference.class_draws import ClassDraws, PartWeights
-from bayesgen.inference.components import Components, LogJointDraws
+from bayesgen.inference.components import (
+    Components,
+    LogJointDraws,
+    class_draws_by_group,
+    log_joint_draws_by_group,
+)
 from bayesgen.inference.readouts import BAYES, Readout
 from bayesgen.inference.report import Report
 from bayesgen.inference.scores import Scores
@@ -93,6 +99,9 @@ class Posterior:
 
         weights: of the parts, those of `scores`, whose weighted sums come with them; None: no sums.
         """
+        if groups := self.components.groups:
+            draw = functools.partial(self.readout.class_draws, weights=weights)
+            return class_draws_by_group(groups, encoded, n_rows, draw)
         return self.readout.class_draws(self.components, encoded, n_rows, weights)
 
     def log_joint_draws(
@@ -102,7 +111,10 @@ class Posterior:
 
         exactly: whether a sampler's draws are thinned to n as well.
         """
-        return self.readout.log_joint_draws(self.components, rng, n, exactly=exactly)
+        draw = functools.partial(self.readout.log_joint_draws, rng=rng, n=n, exactly=exactly)
+        if groups := self.components.groups:
+            return log_joint_draws_by_group(groups, draw)
+        return draw(self.components)
 
     def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
         """Return powers of the parts of the likelihood under n draws; (n, 1): those of the whole.

@@ -400,6 +400,25 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def complete(self: L, statistics: S) -> L:
         """Return the prior with every None guess filled and every array of its declared shape."""
 
+    @property
+    def strengths(self) -> tuple[str, ...]:
+        """The prior strengths in rows that each guess has of its own; that of a location first."""
+        return tuple(name for name in self.axes if name.endswith("rows"))
+
+    def weakened(self: L, *rows: float) -> L:
+        """Return the completed prior with the same guesses and less strength.
+
+        A guess that counts for r rows counts for r s / (r + s): for s where r is large, and as
+        before where s is infinite.
+
+        rows: s of each of the `strengths`.
+        """
+        arrays = {}
+        for name, most in zip(self.strengths, rows, strict=True):
+            strength = np.asarray(getattr(self, name))
+            arrays[name] = strength / (1 + strength / most)
+        return self.with_arrays(arrays)
+
     def uninformative(self) -> np.ndarray | None:
         """Return a mask of the columns, or flat levels, that cannot tell classes apart."""
         return None

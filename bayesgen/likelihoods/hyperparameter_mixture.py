@@ -39,6 +39,7 @@ class Averaged(Conjugate[Statistics]):
     joint = _of_the_family("joint")
     centred = _of_the_family("centred")
     n_levels = _of_the_family("n_levels")
+    strengths = _of_the_family("strengths")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
     shift_params = _of_the_family("shift_params")
@@ -61,6 +62,10 @@ class Averaged(Conjugate[Statistics]):
     def each(self: M, change: Callable[[Likelihood], Likelihood]) -> M:
         """Return a copy with every member changed."""
         return self.with_arrays({"members": tuple(map(change, self.members))})
+
+    def weakened(self: M, *rows: float) -> M:
+        """Return the prior with the same guesses and less strength, of every member."""
+        return self.each(lambda member: member.weakened(*rows))
 
     def take(self: M, axis: str, index: np.ndarray) -> M:
         """Keep positions of an axis, of the members too."""

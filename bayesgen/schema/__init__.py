@@ -1,5 +1,6 @@
 """Schema: the columns of a fit, from table to encoded blocks and back to a dataframe."""
 
+from bayesgen.schema.blocks import GROUPS as GROUPS
 from bayesgen.schema.blocks import MISSING as MISSING
 from bayesgen.schema.blocks import BlockSpec as BlockSpec
 from bayesgen.schema.blocks import Column as Column

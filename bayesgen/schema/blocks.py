@@ -35,6 +35,10 @@ MOST_ROWS = 65_536
 MISSING = "missing"
 """The kind of columns of the missing pattern: 1 where a cell of another column is missing."""
 
+GROUPS = "group of a row"
+"""The block of the column of groups, which no likelihood reads: a level of it that is absent from
+the fit is a new group, -1 as where it is missing."""
+
 LEARNED = {
     "transform": ("power-transformed", "power_transform=True"),
     "edges": ("cut into bins", "bins="),

@@ -29,7 +29,8 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
     Args:
         levels: of the column at fit.
         found: the cells; levels and numbers match by value (1 == 1.0 == True).
-        unseen: treatment of a level absent from the fit: "missing" warns, "error" raises.
+        unseen: treatment of a level absent from the fit: "missing" warns, "error" raises, "new"
+            does neither.
 
     Raises:
         InvalidData: if unseen is "error".
@@ -38,7 +39,7 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
         return found.values
     look_up = _from_levels if found.kind == "level" else _from_numbers
     codes, strange = look_up(levels, found)
-    if strange.any():
+    if strange.any() and unseen != "new":
         if found.kind == "level":
             new = tuple(found.levels[i] for i in np.unique(found.values[strange]))
         else:

@@ -14,6 +14,7 @@ from bayesgen.errors.data import unknown_columns
 from bayesgen.errors.operations import columns_of_one
 from bayesgen.schema.bins import quantile_edges, with_edges
 from bayesgen.schema.blocks import (
+    GROUPS,
     MISSING,
     BlockSpec,
     Column,
@@ -176,7 +177,10 @@ class Schema:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
         rows = matched(self.names, self.container, table, estimator)
-        return {name: encoded_block(columns, rows, unseen) for name, columns in self.blocks.items()}
+        return {
+            name: encoded_block(columns, rows, "new" if name == GROUPS else unseen)
+            for name, columns in self.blocks.items()
+        }
 
     def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return encoded rows as a frame of the fitted kind: origins added back, codes to levels.

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesgen.errors import BayesgenWarning, Cure
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.column_blocks import features
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
 from bayesgen.estimators.naive_bayes import NaiveBayes
@@ -84,6 +85,12 @@ class Structure:
         )
 
     @property
+    def conjugate(self) -> bool:
+        """Whether every likelihood has a closed form of its own statistics, as groups need."""
+        kept = any(part.keeps_rows or not part.conjugate for part in self.blocks.values())
+        return self.columns == "all" and not kept
+
+    @property
     def columns_apart(self) -> bool:
         """Whether each column is a block of its own, uncut: the rows that interactions read."""
         alone = all(len(names) == 1 for names in self.blocks)
@@ -103,7 +110,7 @@ class Structure:
         return GenerativeClassifier(self.blocks, **options)
 
 
-def automatic(table: Table) -> dict[str, Structure]:
+def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
     """Return the structures that suit a table, by name, in one word each.
 
     Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one, with
@@ -114,7 +121,15 @@ def automatic(table: Table) -> dict[str, Structure]:
     of the levels. With levels: all combinations of them, if these are few, and linear discriminants
     over their indicators. For more than WIDEST columns: the average over sets of columns, and
     linear naive Bayes, which are all where columns outnumber rows (see `_of_many`).
+
+    groups: the column of groups, which no structure reads; without kernels, which have no evidence.
     """
+    if groups is not None:
+        names = set(features(table, groups))
+        table = dataclasses.replace(
+            table, columns=tuple(c for c in table.columns if c.name in names), matrix=None
+        )
+        return {name: each for name, each in automatic(table).items() if each.conjugate}
     # by name, so that no sum depends on the order of the columns; those of an array have none
     columns = list(table.columns)
     if table.container != "numpy":

@@ -13,6 +13,7 @@ from bayesgen.estimators import training
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
+from bayesgen.model import ModelStatistics
 from bayesgen.schema import Schema
 from bayesgen.table import Table
 
@@ -21,7 +22,7 @@ ERROR = 1e-9
 
 
 def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
-    """Return the training state without rows.
+    """Return the training state without rows, which are subtracted from their groups too.
 
     Raises:
         UnsupportedOperation: the rows cannot have been in the fit, or too few digits are left.
@@ -44,10 +45,36 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         )
     _require_levels(state.schema, rows.table)
     learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
-    whole, part = state.statistics, learned.statistics
-    exact = is_whole(rows.weight) and is_whole(whole.count)
+    exact = is_whole(rows.weight) and is_whole(state.statistics.count)
+    left = _without(state, learned.statistics, exact=exact, most=ERROR)
+    if np.count_nonzero(left.count > 0) < 2:
+        raise too_few_classes(state.classes[left.count > 0].tolist())
+    groups = dict(state.statistics.groups)
+    for group, part in learned.statistics.groups.items():
+        of_group = dataclasses.replace(state, statistics=groups.pop(group))
+        # of rounding in a group what matters is its share of what all groups and the prior add
+        rest = _without(of_group, part, exact=exact, most=np.inf)
+        if rest.count.sum() > ERROR * of_group.statistics.count.sum():
+            groups[group] = rest
+    stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
+    left = dataclasses.replace(left, groups=groups).only_classes(stay)
+    return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
+
+
+def _without(
+    state: TrainingState, part: ModelStatistics, *, exact: bool, most: float
+) -> ModelStatistics:
+    """Return the statistics of a state without rows that must be among them; see `remaining`.
+
+    Args:
+        state: with these rows.
+        part: their statistics.
+        exact: whether all weights are whole numbers.
+        most: relative rounding error of what is left that is accepted.
+    """
+    whole = state.statistics
     count, foreign, error = subtracted(whole.count, part.count, exact=exact)
-    for k in np.flatnonzero(foreign | (error > ERROR)):
+    for k in np.flatnonzero(foreign | (error > most)):
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
             raise UnsupportedOperation(
@@ -67,14 +94,10 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     gone, blocks = (whole.count > 0) & (count == 0), {}
     for name, before in whole.blocks.items():
         remainder = before.without(part.blocks[name], exact=exact)
-        _require_part(state, name, remainder)
+        _require_part(state, name, remainder, most)
         _require_nothing(state, name, remainder, gone)
         blocks[name] = remainder.statistics
-    if np.count_nonzero(count > 0) < 2:
-        raise too_few_classes(state.classes[count > 0].tolist())
-    stay = np.flatnonzero(~gone)
-    left = dataclasses.replace(whole, count=count, blocks=blocks).only_classes(stay)
-    return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
+    return ModelStatistics(count, blocks)
 
 
 def require_statistics(learned: Mapping[str, object]) -> None:
@@ -109,7 +132,7 @@ def _require_levels(schema: Schema, table: Table) -> None:
                     )
 
 
-def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
+def _require_part(state: TrainingState, name: str, found: Remainder, most: float) -> None:
     """Reject rows that cannot have been in a block, or leave too few digits.
 
     Raises:
@@ -117,7 +140,7 @@ def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
     """
     for wrong, make in (
         (found.foreign, never_fitted),
-        (found.error > ERROR, _too_few_digits),
+        (found.error > most, _too_few_digits),
     ):
         if not wrong.any():
             continue
@@ -158,7 +181,7 @@ def _too_few_digits(columns: Sequence, label: object) -> UnsupportedOperation:
 
 def _without_levels(state: TrainingState) -> TrainingState:
     """Return the state without levels that were not declared and have no rows left."""
-    schema, blocks = state.schema, dict(state.statistics.blocks)
+    schema, kept_levels = state.schema, {}
     changed = dict(schema.blocks)
     for name, part in state.statistics.blocks.items():
         weight = part.per_level()
@@ -169,13 +192,15 @@ def _without_levels(state: TrainingState) -> TrainingState:
         stay = declared | (weight > 0)
         if stay.all():
             continue
-        blocks[name] = part.take("level", np.flatnonzero(stay))
+        kept_levels[name] = np.flatnonzero(stay)
         ends = np.cumsum([len(column.levels) for column in columns])
         pairs = zip(columns, np.split(stay, ends[:-1]), strict=True)
         changed[name] = tuple(
             dataclasses.replace(c, levels=tuple(itertools.compress(c.levels, kept)))
             for c, kept in pairs
         )
-    statistics = dataclasses.replace(state.statistics, blocks=blocks)
+    statistics = state.statistics.each_block(
+        lambda name, part: part.take("level", kept_levels[name]) if name in kept_levels else part
+    )
     schema = dataclasses.replace(schema, blocks=changed)
     return dataclasses.replace(state, schema=schema, statistics=statistics)

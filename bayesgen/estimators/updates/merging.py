@@ -19,7 +19,7 @@ from bayesgen.errors.operations import ALL_ROWS, columns_of_one
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods import Likelihood
-from bayesgen.schema import Schema
+from bayesgen.schema import GROUPS, Schema
 
 FREE = {"likelihood", "random_state", "progress"}
 """Arguments that may differ: what a likelihood comes to is compared column by column."""
@@ -130,6 +130,7 @@ def _readers(schema: Schema, likelihoods: Mapping[str, Likelihood]) -> dict:
     return {
         (column.source is not None, column.reads): likelihoods[name]
         for name, columns in schema.blocks.items()
+        if name != GROUPS
         for column in columns
     }
 
