@@ -11,8 +11,9 @@ from scipy.special import betaincinv
 from bayesgen import arguments
 from bayesgen.errors.data import wrong_length
 from bayesgen.inference.conformal import Groups, in_set, left_out_p_values, odds
+from bayesgen.membership import Entries
 from bayesgen.table import read_target
-from bayesgen.typing import Joint, Labels
+from bayesgen.typing import Joint, Membership
 
 LEVEL = 0.95
 """Probability of the interval of a coverage."""
@@ -86,7 +87,7 @@ def _line(covered: Bool[np.ndarray, " row"], sets: Bool[np.ndarray, "row class"]
     }
 
 
-def set_size(y: Labels, probability: Joint, coverage: float = 0.9) -> float:
+def set_size(y: Membership, probability: Joint, coverage: float = 0.9) -> float:
     """Return the mean size of the smallest sets that hold the true class of a share of the rows.
 
     Sets are those of `predict_set(method="left_out")` with probabilities of rows that were not
@@ -95,7 +96,8 @@ def set_size(y: Labels, probability: Joint, coverage: float = 0.9) -> float:
     1 - coverage, the row counting as one of the class.
 
     Args:
-        y: class codes, shape (row,).
+        y: class codes, shape (row,), or shares of each class, shape (row, class): a row then
+            counts in each class by its share.
         probability: class probabilities, shape (row, class).
         coverage: above 0 and below 1.
 
@@ -112,7 +114,8 @@ def set_size(y: Labels, probability: Joint, coverage: float = 0.9) -> float:
     coverage = arguments.share("coverage", coverage)
     with np.errstate(divide="ignore"):
         logs = np.log(probability)
-    one = np.zeros(len(y), dtype=int)
-    groups = Groups(one, np.zeros(probability.shape, dtype=int))
-    found = left_out_p_values(odds(logs, y), np.ones(len(y)), logs, groups)
+    entries = Entries.of(y, np.ones(len(y)))
+    groups = Groups(np.zeros_like(entries.row), np.zeros(probability.shape, dtype=int))
+    scores = odds(logs[entries.row], entries.code)
+    found = left_out_p_values(scores, entries.weight, logs, groups)
     return float(in_set(found, coverage).sum(axis=1).mean())

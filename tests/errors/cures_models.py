@@ -32,6 +32,12 @@ import bayesgen as bg
 WARDS = pd.DataFrame(
     {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
 )
+UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
+
+
+def of_wards(X, **params):
+    return bg.NaiveBayes(**params).fit(X, np.tile(["ill", "well"], 40))
+
 
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
@@ -225,6 +231,29 @@ bg.Family(dist.Gamma, priors={"rate": dist.Normal(0, 1)})
 naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVELS})
     likelihood={'dose': bg.Normal()}
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
+of_wards(WARDS, groups="site")
+    groups= names the column 'site', and X has no such column
+of_wards(WARDS, groups="site")
+    X.assign(**{'site': ...})
+    of_wards(WARDS.assign(site=WARDS["ward"]), groups="site")
+of_wards(WARDS[["ward"]], groups="ward")
+    leave out groups=
+    of_wards(WARDS[["ward"]])
+of_wards(WARDS, likelihood={"ward": bg.Categorical(), "dose": bg.Normal()}, groups="ward")
+    Leave it out of likelihood=
+    of_wards(WARDS, likelihood={"dose": bg.Normal()}, groups="ward")
+of_wards(UNKNOWN_WARD, groups="ward")
+    X.fillna({'ward': 'unknown'})
+    of_wards(UNKNOWN_WARD.fillna({"ward": "unknown"}), groups="ward")
+of_wards(WARDS, groups="dose")
+    X['dose'] = pandas.cut(X['dose'], 5)
+    of_wards(WARDS.assign(dose=pd.cut(WARDS["dose"], 5)), groups="dose")
+of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77), groups="row")
+    leave out groups=
+    of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77))
+of_wards(WARDS).group_summary()
+    bg.NaiveBayes(groups='site')
+    of_wards(WARDS, groups="ward").group_summary()
 fitted().predict_set(table(), by="age")
     Pass by=None
     fitted().predict_set(table(), 0.5, by=None)

@@ -139,6 +139,8 @@ CALLS = {
         ("plot_prior", lambda v: bg.LDA().plot_prior(*iris(), n=9, random_state=v), NO_SEED),
         ("conditional", lambda v: fitted().conditional(rows(), random_state=v), NO_SEED),
         ("impute", lambda v: fitted().impute(rows(), random_state=v), NO_SEED),
+        ("relevance", lambda v: fitted().relevance(rows(), random_state=v), NO_SEED),
+        ("evidence_table", lambda v: fitted().evidence_table(rows(), random_state=v), NO_SEED),
         ("impute of a stack", lambda v: stack().impute(rows(), random_state=v), NO_SEED),
         ("evidence", lambda v: fitted().evidence(rows(), random_state=v), NO_SEED),
         ("feature_value", lambda v: fitted().feature_value(rows(), random_state=v), NO_SEED),

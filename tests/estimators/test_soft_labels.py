@@ -13,6 +13,7 @@ from bayesgen.estimators.stack.kept_rows import rows_together
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import misfit, pooling, powers
 from bayesgen.interactions import Cell, Forest, Pair
+from bayesgen.interactions.forest import row_positions
 from bayesgen.membership import Entries, shares_of
 from bayesgen.table import read_table
 
@@ -176,7 +177,7 @@ def test_a_forest_and_a_pair_leave_a_row_out_of_all_of_its_classes():
     row = {name: x[:1] for name, x in encoded.items()}
     found = forest.left_out(row, shares[:1], weight[:1])
     x = np.concatenate([encoded["u"][:1], (encoded["w"][:1] == np.arange(3)) * 1.0], axis=1)
-    bag = forest.bag[:, [forest._entries(x, np.array([k]))[0] for k in range(2)]]
+    bag = forest.bag[:, [row_positions(forest.key, x, np.array([k]))[0] for k in range(2)]]
     without = forest.with_arrays({"root": forest.root[~bag.any(axis=1)]})
     pi = np.bincount(forest.y, forest.weight, minlength=2) - shares[0] + 1
     # of trees that have no entry of the row, by the class fractions without it

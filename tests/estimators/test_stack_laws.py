@@ -157,8 +157,8 @@ def most_by_position(rows):
     return rows.only(np.arange(len(rows.codes)) > 5)
 
 
-def members_by_position(table):
-    members = AUTOMATIC(table)
+def members_by_position(table, *options):
+    members = AUTOMATIC(table, *options)
     return members if table.names[0] == "sex" else {"naive": members["naive"]}
 
 

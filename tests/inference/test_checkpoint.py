@@ -304,7 +304,10 @@ def test_the_path_may_be_a_path(tmp_path):
 def test_the_verdict_doubles_the_warm_up_that_was_asked_for():
     apart = np.arange(2.0)[:, None, None] + np.random.default_rng(0).random((2, 20, 1))
     nothing = {"diverging": np.zeros((2, 20), bool), "n_steps": np.ones((2, 20))}
-    assert "(draws=1000, warmup=1400)" in nuts._report(apart, nothing, 1.0, 700).verdict
+    assert (
+        "(draws=1000, warmup=1400)"
+        in nuts._report(bg.NUTS(warmup=700), apart, nothing, 1.0).verdict
+    )
 
 
 # --- a disk that takes no file --------------------------------------------------------------------
