@@ -263,8 +263,8 @@ def require_possible(spec: Spec, classes: np.ndarray) -> None:
     impossible = classes[given_probabilities(spec, classes) == 0]
     if len(impossible):
         raise InvalidArgument(
-            "class_prior is {value!r}; y has rows of class {labels:listed}, which needs a "
-            "probability above 0 to be fitted.",
+            "class_prior is {value!r}; y has rows of {labels:named class}, and a class of the fit "
+            "needs a probability above 0.",
             "Pass class_prior='empirical'; after the fit clf.with_class_prior({value!r}) rules "
             "it out.",
             value=spec,

@@ -203,7 +203,7 @@ def _reject_label(label: object, classes: np.ndarray, decisions: list) -> object
         label = "reject" if text or classes.dtype.kind == "b" else -1
     if label in decisions or label in classes.tolist():
         raise InvalidArgument(
-            "reject_label {label!r} is a class or a decision already.",
+            "reject_label {label!r} is already a class or a decision.",
             "Pass another one, such as reject_label='undecided'.",
             label=label,
         )

@@ -294,7 +294,7 @@ def left_out_by_importance(
         worst = float(pareto_k[unreliable].max())
         warn(
             LowSampleSize(
-                "loo() estimates the density of row {where:listed} given the others from a few "
+                "loo() estimates the density of {where:named row} given the others from a few "
                 "draws of large weight (Pareto k up to {worst:.2f}, above {limit:.2f}), and may be "
                 "far off.",
                 "Score held-out rows with bg.compare({{'this': clf}}, X, y), or state stronger "

@@ -101,7 +101,8 @@ class LabelledData:
         names = list(map(str, source.names or ()))
         if target is None and not is_bundled(data):
             raise UnusableOptions(
-                f"which column of {data!r} holds the classes? Add --target: {listed(names, 20)}."
+                f"which column of {data!r} holds the classes? Add --target with one "
+                f"of {listed(names, 20)}."
             )
         target = target or datasets.target(data)
         needed = [target] if groups is None else [target, groups]
@@ -110,7 +111,7 @@ class LabelledData:
                 raise no_column(data, name, names)
             if name in needed and name in features.drop:
                 raise UnusableOptions(
-                    f"--drop {name}: this column is not a feature, but needed. Leave it out of "
+                    f"--drop {name}: this column is no feature, and is needed. Leave it out of "
                     "--drop."
                 )
         used = {*(features.columns or names)} - {*features.drop, *needed}

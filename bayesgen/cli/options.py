@@ -76,7 +76,7 @@ def _read_weight(_: object, tokens: Sequence[Token]) -> Unlabelled:
     with contextlib.suppress(ValueError):
         if 0 <= (weight := float(word)) < math.inf:
             return weight
-    raise ValueError(f"{word!r} is neither learn, none nor a weight of at least 0.")
+    raise ValueError(f"{word!r} is not learn, none or a weight of at least 0.")
 
 
 def _numbers(tokens: Sequence[Token], what: str, least: float, most: float) -> dict[str, float]:
@@ -187,7 +187,8 @@ Costs = Annotated[
 By = Annotated[
     str | None,
     Parameter(
-        help="Column of up to 20 levels, a feature or not (--drop), whose levels are scored apart."
+        help="Column of up to 20 levels, a feature or not (--drop), whose levels are scored "
+        "separately."
     ),
 ]
 Notes = Annotated[
@@ -280,7 +281,7 @@ class Sampling:
         if settings and not samples:
             options = ", ".join(f"--{name}" for name in settings)
             raise UnusableOptions(
-                f"{options}: only NUTS samples, and {why}. Add {cure}, or leave {options} out."
+                f"{options}: only NUTS takes these, and {why}. Add {cure}, or leave {options} out."
             )
         return NUTS(**settings)
 
@@ -320,8 +321,8 @@ def new_classifier(
         return MODELS[model][0](inference=method, random_state=seed, unlabelled=unlabelled)
     if inference != "auto":
         raise UnusableOptions(
-            f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
-            "leave-one-out score, and has no other. Leave --inference out, or add --model "
+            f"--inference is {inference!r}; a stack consists of closed forms, weighted by "
+            "leave-one-out score, and takes only auto. Leave --inference out, or add --model "
             "naive-bayes."
         )
     return StackedClassifier(random_state=seed, unlabelled=unlabelled)

@@ -72,7 +72,7 @@ def predict_rows(
     answers = Answers.with_density(classifier, interval=interval, draws=draws, coverage=coverage)
     if draws and not json and (out is None or out.suffix == ".csv"):
         raise options.UnusableOptions(
-            "--draws are lists, which CSV has not. Add --out answers.parquet."
+            "--draws are lists, which CSV cannot hold. Add --out answers.parquet."
         )
     scores = None if target is None else Scores(target, classifier.classes_)
     classes = classifier.classes_.tolist()
@@ -83,7 +83,8 @@ def predict_rows(
             raise no_column(source.name, name, list(map(str, source.names or ())))
         if name in answers.columns or (rule and name == "decision"):
             raise options.UnusableOptions(
-                f"--{option} {name}: the answers have a column of this name. Rename it in the file."
+                f"--{option} {name}: the answers already have a column of this name. Rename it in "
+                "the file."
             )
     hidden = [] if target is None or target in keep else [target]
     reader = answers.reader(source, [*keep, *hidden])

@@ -55,10 +55,10 @@ class ComparedRows:
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
-                "{target} holds {value:g}, which is a number and not a class; text, whole numbers "
+                "{target} holds {value:g}, a fraction and not a class; text, whole numbers "
                 "or booleans are allowed.",
                 Cure(
-                    "Cut it into classes first, pandas.cut(y, 3).astype(str).",
+                    "Cut it into classes first: pandas.cut(y, 3).astype(str).",
                     "Write classes into this column, such as low and high.",
                 ),
                 target=TARGET,

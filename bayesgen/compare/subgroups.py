@@ -1,4 +1,4 @@
-"""Subgroups: the rows of each level of a column, which are scored apart."""
+"""Subgroups: the rows of each level of a column, which are scored separately."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ class Subgroups:
             cure = "Pass by=pandas.cut(X[{name!r}], 4)."
         if (count := len(np.unique(codes[codes >= 0]))) > MOST:
             raise InvalidArgument(
-                "column {name!r} has {count:,} values; up to {most} can be scored apart.",
+                "column {name!r} has {count:,} values; up to {most} can be scored separately.",
                 Cure(cure, "Write a coarser column into the file, and name it after --by."),
                 name=column.name,
                 count=count,

@@ -216,7 +216,7 @@ def unseen_levels(
     return CountsAsMissing(
         f"{UNSEEN} These cells count as missing.",
         Cure(
-            f'Declare it before fitting, {DECLARE}, or pass unseen="error".',
+            f'Declare the column before fitting, {DECLARE}, or pass unseen="error".',
             "Fit again with rows that have it.",
         ),
         column=column,

@@ -125,9 +125,10 @@ def listed(values: Iterable, limit: int = 5) -> str:
 
 
 def named(noun: str, values: Iterable) -> str:
-    """Return "level 'a'" or "levels 'a', 'b'"."""
+    """Return "level 'a'", "levels 'a', 'b'" or "classes 'a', 'b'"."""
     values = list(values)
-    return f"{noun}{'' if len(values) == 1 else 's'} {listed(values)}"
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{noun}{'' if len(values) == 1 else plural} {listed(values)}"
 
 
 def rows(count: Count) -> str:

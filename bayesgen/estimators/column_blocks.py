@@ -68,14 +68,14 @@ def features(table: Table, groups: Name | None) -> Names:
         return table.names
     if table.is_sparse or groups not in table.names:
         raise InvalidData(
-            "groups= names the column {column!r}, and X has no such column.",
+            "groups= names the column {column!r}, which X does not have.",
             "Add it, X.assign(**{{{column!r}: ...}}), or leave out groups=.",
             column=groups,
         )
     names = tuple(name for name in table.names if name != groups)
     if not names:
         raise InvalidData(
-            "X has no column but {column!r}, that of groups, which is no feature.",
+            "X has no column but {column!r}, which groups= names and which is no feature.",
             "Add a column, or leave out groups=.",
             column=groups,
         )
@@ -172,22 +172,22 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None, groups: Name 
     twice = [name for name, count in entries.items() if count > 1]
     if twice:
         raise InvalidData(
-            "likelihood= names column {names:listed} more than once; each column has one "
+            "likelihood= names the {names:named column} more than once; each column has one "
             "likelihood.",
             "Leave one of the entries out.",
             names=twice,
         )
     if groups is not None and groups in entries:
         raise InvalidData(
-            "column {column!r} is named by groups= and by likelihood=, and that of groups is no "
-            "feature.",
+            "column {column!r} is named by both groups= and likelihood=, and the column of "
+            "groups is no feature.",
             "Leave it out of likelihood=, or leave out groups=.",
             column=groups,
         )
     left_out = tuple(name for name in features(table, groups) if name not in entries)
     if left_out and remainder is None:
         raise InvalidData(
-            "likelihood= leaves out column {names:listed}; each column needs a likelihood.",
+            "likelihood= leaves out the {names:named column}; each column needs a likelihood.",
             'Add an entry for it, or pass remainder="auto" to choose likelihoods by type for '
             'the rest, or remainder="drop" to ignore it.',
             names=left_out,

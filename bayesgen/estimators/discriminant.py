@@ -94,8 +94,8 @@ class Discriminant(Classifier):
                 "{estimator} needs numbers, and {names:named column} {hold} categories.",
                 Cure(
                     "Pass bg.{estimator}(levels='indicators'), which encodes levels as 0 and 1, or "
-                    "leave them out: X.drop(columns={names}).",
-                    "Use --model naive-bayes, or leave them out: --drop {names:option}.",
+                    "leave these columns out: X.drop(columns={names}).",
+                    "Use --model naive-bayes, or leave these columns out: --drop {names:option}.",
                 ),
                 names=names,
                 hold="hold" if len(names) > 1 else "holds",

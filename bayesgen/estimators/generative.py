@@ -146,7 +146,9 @@ class GenerativeClassifier(Classifier):
         for name, value in stated.items():
             if value is not None:
                 raise unsupported(
-                    f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
+                    f"{name}={value!r}",
+                    "a program of your own decides this itself",
+                    "Leave it out.",
                 )
         weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
         return program_classifier.new_state(self.story, rows, classes, weight)

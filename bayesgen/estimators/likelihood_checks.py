@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.data import sparse_for
 from bayesgen.errors.wording import Code, shown
-from bayesgen.errors.wording import rows as in_words
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.sparse import first_missing
 from bayesgen.schema import Columns, Schema
@@ -43,7 +42,7 @@ def check_encoded(
                     "total.",
                     Cure(
                         "Pass X.fillna(0) if a missing count means 0, leave these rows out, or "
-                        "use Poisson: likelihood=Poisson().",
+                        "use Poisson: likelihood=bg.Poisson().",
                         "Write 0 where a missing count means 0, or leave these rows out of the "
                         "file.",
                     ),
@@ -76,9 +75,7 @@ def _refuse_outside(
         column=schema.blocks[block][column].name,
         value=value,
         row=first + row,
-        more=f" ({in_words(others)} more {'is' if others == 1 else 'are'} like it)"
-        if others
-        else "",
+        more=f" (and {others:,} more like it)" if others else "",
         likelihood=likelihood,
         support=likelihood.support,
     )

@@ -189,7 +189,8 @@ def with_arguments(name: str, value: object, arguments: Mapping[str, object]) ->
     blocks = dict(_blocks(value))
     if not (isinstance(value, Mapping) and blocks):
         raise InvalidArgument(
-            "{name} is {value!r}, which has no argument {argument!r}; only a likelihood has one.",
+            "{name} is {value!r}, which has no argument {argument!r}; only a likelihood has "
+            "arguments.",
             "Set both at once: set_params({name}=bg.Normal(), {name}__{argument}=...).",
             name=name,
             value=value,

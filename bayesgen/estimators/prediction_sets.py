@@ -74,7 +74,7 @@ class RowsOfFit:
         obstacle = "draws" if draws else self._obstacle(encoded)
         if method == "full" and obstacle:
             raise UnsupportedOperation(
-                "predict_set(method='full') adds new rows to those of the fit, and leaves "
+                "predict_set(method='full') adds new rows to those of the fit, but would leave "
                 "{obstacle} as they are.",
                 "Pass method='left_out'.",
                 obstacle=obstacle,
@@ -251,8 +251,8 @@ class RowsOfFit:
         if len(small):
             warn(
                 LowSampleSize(
-                    "a class leaves a set only beside at least {fewest:rows} of the fit "
-                    "(coverage={coverage!r}), and of these there are fewer: {groups:joined}.",
+                    "a class is left out of a set only by comparison with at least {fewest:rows} "
+                    "(coverage={coverage!r}), and there are fewer in {groups:joined}.",
                     "Fit to more rows, or ask for a lower coverage=."
                     if self.by is None
                     else "Pass by=None, or fit to more rows.",
@@ -272,8 +272,8 @@ class RowsOfFit:
         values = np.unique(column.values[~column.missing])
         if column.kind == "number" and len(values) > MOST_NUMBERS:
             raise InvalidArgument(
-                "by is {by!r}, a column of {count:,} different numbers; rows are compared within "
-                "each of at most {most}.",
+                "by is {by!r}, a column of {count:,} different numbers; at most {most} are "
+                "allowed.",
                 "Pass by=None, or a column of levels.",
                 by=self.by,
                 count=len(values),

@@ -154,7 +154,7 @@ class LikelihoodPrior(PriorModel):
                 raise unsupported(
                     type(part).__name__,
                     f"the density of block {name!r} is made of the rows themselves, and without "
-                    "rows there is none to draw from",
+                    "rows there is nothing to draw from",
                     "Read its columns by another likelihood, such as bg.Normal().",
                 )
         return mapped(flat, diagnose.prior_draws(self.problem.model, rng, n))

@@ -386,7 +386,7 @@ def _numbers(name: object, array: np.ndarray) -> np.ndarray:
         raise InvalidData(
             "Input X contains infinity: array {name!r} in {count:,} cells; numbers, and NaN "
             "where missing, are allowed.",
-            "Replace them: X[numpy.isinf(X)] = numpy.nan.",
+            "Replace them, in a dict array by array: X[numpy.isinf(X)] = numpy.nan.",
             name=name,
             count=infinite,
         )

@@ -357,8 +357,8 @@ class TrainingState:
         problem.model.require_evidence()
         if self.statistics.groups:
             raise NoAttribute(
-                "log_evidence_ is of one prior of all rows, and the guesses of groups come from "
-                "the rows of others.",
+                "log_evidence_ rests on one prior for all rows, and the guesses of groups come "
+                "from the rows of other groups.",
                 f"Instead, {COMPARE}",
             )
         if self.unlabelled is not None:
@@ -605,7 +605,7 @@ def check_groups(table: Table, name: Name) -> None:
     if 2 * count > table.n_rows:
         raise InvalidData(
             "column {column!r}, which groups= names, has {count} values in {n_rows} rows, and a "
-            "group is of rows that share a value.",
+            "group consists of rows that share a value.",
             "Name the column of a site or a batch, or leave out groups=.",
             column=name,
             count=count,

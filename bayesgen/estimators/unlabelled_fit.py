@@ -240,7 +240,7 @@ def _method(
         if no_maximum or not part.conjugate:
             refuse(part.title, "it has no closed form")
     if isinstance(method, NUTS):
-        why = "it sums over their classes in programs of your own alone"
+        why = "it sums over their classes only in programs of your own"
         cure = Cure(
             "Use inference='auto', which draws their labels.",
             "Use --inference auto, which draws their labels.",
@@ -259,7 +259,7 @@ def _method(
     expected = isinstance(weight, str) or not is_whole((weight or 0.0) * rows.weight)
     if expected and isinstance(method, Augmentation):
         cure = "Use inference='expected', or unlabelled=1."
-        refuse(f"inference={inference!r}", "labels are drawn at whole weights alone", cure)
+        refuse(f"inference={inference!r}", "labels are drawn only at whole weights", cure)
     expected |= automatic and bool(weight) and rows.n_rows > MOST_SAMPLED
     if weight and isinstance(method, Exact) and not automatic:
         what = "the posterior was simulated by data augmentation"
@@ -268,7 +268,7 @@ def _method(
             what += ", at weights learned from the labeled rows" * (weight == LEARN)
         warn(
             BayesgenWarning(
-                "rows without a label have no closed form; {what}{so}.",
+                "rows without a label rule out a closed form; {what}{so}.",
                 Cure(
                     "Pass inference='auto' to choose this without a warning.",
                     "Add --inference auto to choose this without a warning.",
@@ -354,7 +354,7 @@ def _warn_of_harm(
         warn(
             UnlabelledHurts(
                 "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are "
-                "predicted worse than without them, by {loss:.2g} nats per row: the model does "
+                "predicted worse than without these, by {loss:.2g} nats per row: the model does "
                 "not fit the unlabeled rows.",
                 Cure("Use unlabelled='learn'.", "Use --unlabelled learn."),
                 count=int(details[ROWS]),

@@ -92,7 +92,7 @@ def labels_of(
         if infinite:
             raise InvalidData(
                 "{target} is infinite in {count:,} of {n_rows:rows}; text, whole numbers and "
-                "booleans are labels.",
+                "booleans are allowed.",
                 Cure(
                     "Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep]).",
                     "Leave these rows out of the file.",
@@ -104,7 +104,7 @@ def labels_of(
         fractions = target.labels[target.labels != np.floor(target.labels)]
         if len(fractions):
             raise InvalidData(
-                "{target} holds {value!r}; text, whole numbers and booleans are labels.",
+                "{target} holds {value!r}; text, whole numbers and booleans are allowed.",
                 Cure(
                     "Pass y.astype(str), or cut y into classes: pandas.cut(y, 2).",
                     "Write classes into this column, such as low and high.",
@@ -159,7 +159,7 @@ def class_codes(y: object, classes: np.ndarray) -> Labels:
     if codes.ndim == 2:
         raise UnsupportedOperation(
             "labels are probabilities, and one class for each row is needed here.",
-            "Pass the most probable: y.argmax(axis=1), or of a DataFrame y.idxmax(axis=1).",
+            "Pass the most probable: y.argmax(axis=1), or for a DataFrame y.idxmax(axis=1).",
         )
     return codes
 

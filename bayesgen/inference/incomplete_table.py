@@ -95,7 +95,7 @@ class IncompleteTable(IncompleteData[JointCategorical]):
         gaps, prior = _gaps(self.statistics), self.likelihood.concentration()
         if any(gap.uneven.any() for gap in gaps):
             raise unsupported(
-                "Sampling of labels",
+                "sampling of labels",
                 "incomplete rows of a joint table need whole-number weights",
                 "Use inference='expected', or unlabelled=1.",
             )

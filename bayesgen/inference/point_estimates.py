@@ -307,10 +307,10 @@ def optimize(
         gradient = float(np.linalg.norm(slope))
     if not np.isfinite(gradient):
         raise unsupported(
-            "Optimization by gradients",
+            "optimization by gradients",
             "on these rows the most likely parameters exceed the range of float64, for example a "
             "probability of 1e-300 for a level of almost no weight",
-            "Use solver='auto' where it has a closed form, or state a stronger prior.",
+            "Use solver='auto' where there is a closed form, or state a stronger prior.",
         )
     return nested(values, model), gradient
 

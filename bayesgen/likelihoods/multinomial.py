@@ -169,12 +169,12 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     def __post_init__(self) -> None:
         """Validate the ranges of guesses and strengths, and that lengths are a sequence."""
         super().__post_init__()
-        for name, meaning in (("length", "one a text"), ("length_weight", "one a length")):
+        for name, meaning in (("length", "one per text"), ("length_weight", "one per length")):
             value = getattr(self, name)
             if value is not None and np.ndim(value) != 1:
                 raise InvalidArgument(
-                    "Multinomial: {name} has the shape {shape}; it is a sequence of numbers, "
-                    "{meaning}.",
+                    "Multinomial: {name} has the shape {shape}; a sequence of numbers, {meaning}, "
+                    "is needed.",
                     "Pass a list, {name}=[10, 20].",
                     name=name,
                     shape=np.shape(value),

@@ -252,7 +252,8 @@ def require(family: str, name: str, value: object, wanted: str, *, scalar: bool 
         )
     if scalar and entries.ndim:
         raise InvalidArgument(
-            "{owner}: {name} has the shape {shape}; it is one number for all classes and columns.",
+            "{owner}: {name} has the shape {shape}; one number for all classes and columns is "
+            "needed.",
             "Pass a single number.",
             owner=family,
             name=name,

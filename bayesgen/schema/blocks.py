@@ -472,7 +472,7 @@ def check_spread(columns: list[TableColumn], origin: Float[np.ndarray, " feature
         if 0 < spread < SMALLEST_SPREAD:
             raise InvalidData(
                 "column {column!r} varies by only {spread:.3g} over its rows; a spread of 0 or "
-                "at least 1e-150 is allowed, because smaller squares round to 0.",
+                "at least 1e-150 is allowed, because squares of smaller ones round to 0.",
                 "Choose a smaller unit: multiply the column by a constant.",
                 column=columns[i].name,
                 spread=spread,

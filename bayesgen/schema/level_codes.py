@@ -48,7 +48,9 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
         facts |= {"count": int(strange.sum()), "n_rows": len(strange)}
         if unseen == "error":
             raise InvalidData(
-                UNSEEN, f'Declare it before fitting, {DECLARE}, or pass unseen="missing".', **facts
+                UNSEEN,
+                f'Declare the column before fitting, {DECLARE}, or pass unseen="missing".',
+                **facts,
             )
         warn(unseen_levels(**facts))
     return codes

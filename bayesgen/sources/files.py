@@ -252,7 +252,7 @@ def _require_closed_quotes(path: str, separator: str) -> None:
                 line = rows.line_num + 1
         except csv.Error as error:
             raise InvalidData(
-                "a quotation mark in the row that begins in line {line:,} of {source!r} is not "
+                "a quotation mark in the row that begins on line {line:,} of {source!r} is not "
                 "closed, and the lines below would be read as part of it.",
                 "Close it there, or write the file again.",
                 line=line,

@@ -364,7 +364,7 @@ def read_texts(X: object) -> list[str] | None:
         raise InvalidData(
             "X holds no text (None or NaN) in {count:,} of {n_rows:rows}; every row needs one, "
             "even if it is empty.",
-            'Pass X.fillna(""), or leave these rows out.',
+            'Pass pandas.Series(X).fillna(""), or leave these rows out.',
             count=sum(missing),
             n_rows=len(found),
         )

@@ -305,7 +305,7 @@ def _one_axis(y: object) -> nw.Series | np.ndarray:
     if labels.ndim != 1:
         raise InvalidData(
             "y should be a 1d array, got an array of shape {shape} instead; one label for each "
-            "row is allowed.",
+            "row is needed.",
             "Pass the class of each row, y.idxmax(axis=1)."
             if isinstance(y, nw.DataFrame)
             else "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1).",
@@ -320,7 +320,7 @@ def _list_array(y: list | tuple) -> np.ndarray:
     except ValueError:  # rows of different lengths
         raise InvalidData(
             "y should be a 1d array, got lists of different lengths instead; one label for "
-            "each row is allowed.",
+            "each row is needed.",
             "Pass a list of labels.",
         ) from None
     if values.dtype.kind not in "US":

@@ -151,7 +151,7 @@ def without_density(
             continue
         if with_nan(take_rows(x, wrong), len(wrong)).all():
             return InvalidProgram(
-                "site {site!r} gives no density to row {where:listed}, where cells are missing "
+                "site {site!r} gives no density to {where:named row}, where cells are missing "
                 "(NaN).",
                 "The program must handle them: omit their factors, "
                 "dist.Normal(...).mask(observed), after{code}",
@@ -160,7 +160,7 @@ def without_density(
                 code=to_type(*OBSERVED),
             )
         return InvalidProgram(
-            "site {site!r} gives the log density {density} in row {where:listed}.",
+            "site {site!r} gives the log density {density} in {where:named row}.",
             "The row holds a value that the distribution does not allow (its support), or the "
             "priors are centered far from the rows. Choose a distribution whose support holds the "
             "column, or other guesses.",

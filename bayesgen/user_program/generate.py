@@ -151,7 +151,7 @@ def draw_missing(
         if (changed & gaps).any():
             at_fault = numbers[(changed & gaps).reshape(n, -1).any(axis=1)]
             raise UnsupportedOperation(
-                "array {name!r} of X has missing cells in row {where:listed} that the program does "
+                "array {name!r} of X has missing cells in {where:named row} that the program does "
                 "not mask. {code}",
                 name=name,
                 where=at_fault.tolist(),

@@ -101,7 +101,7 @@ def check_arguments(program: UserProgram) -> None:
     ]
     if unset:
         raise InvalidProgram(
-            "the program needs the settings {names:listed}, which have no default.",
+            "the program needs {names:named setting}, without a default.",
             "Bind them: story=functools.partial(model, {given}).",
             names=unset,
             given=", ".join(f"{name}=..." for name in unset),

@@ -223,7 +223,7 @@ def test_predict_writes_draws_as_lists(tmp_path, capsys):
     clf.save(path)
     X[::30].to_csv(tmp_path / "rows.csv", index=False)
     arguments = ("predict", path, tmp_path / "rows.csv", "--draws")
-    assert "which CSV has not. Add --out answers.parquet" in refused(capsys, *arguments)
+    assert "which CSV cannot hold. Add --out answers.parquet" in refused(capsys, *arguments)
     assert run(*arguments, "--out", tmp_path / "p.parquet") == 0
     found = parquet.read_table(tmp_path / "p.parquet")
     expected = clf.predict_draws(X[::30]).sel({"class": "virginica"}).values.T

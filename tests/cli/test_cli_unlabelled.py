@@ -86,7 +86,7 @@ def test_a_method_that_learns_no_weight_needs_one(write, capsys):
 def test_weights_are_numbers_of_at_least_0(write, weight, capsys):
     path, out = write(FEW)
     assert main(["fit", path, *LDA, *out, "--unlabelled", weight]) == 2
-    assert "is neither learn, none nor a weight" in " ".join(
+    assert "is not learn, none or a weight" in " ".join(
         capsys.readouterr().err.replace("│", "").split()
     )
 

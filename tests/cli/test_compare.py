@@ -237,7 +237,7 @@ def test_a_class_that_a_fit_never_saw_gets_probability_zero_and_infinite_log_los
         ({"cv": 1}, "cv is 1; allowed: a whole number of at least 2"),
         ({"y": np.zeros(150)}, "at least two are needed"),
         ({"y": np.r_[0, np.ones(149)]}, r"class 0\.0 has 1 row"),
-        ({"y": np.linspace(0, 1, 150)}, "a number and not a class"),
+        ({"y": np.linspace(0, 1, 150)}, "a fraction and not a class"),
         ({"y": np.arange(3)}, "150 rows and y has 3 labels"),
         ({"y": [None, *["a"] * 149]}, "1 class, 'a'; at least two are needed"),
     ],

@@ -113,7 +113,7 @@ lda(mean=np.full(2, np.nan))
     Pass mean=None
     lda(mean=None)
 general(bg.KernelDiscriminant(base_rows=[1.0, 2.0]))
-    has the shape (2,); it is one number for all classes and columns. Pass a single number
+    has the shape (2,); one number for all classes and columns is needed. Pass a single number
     general(bg.KernelDiscriminant(base_rows=1.0))
 bg.Multinomial(length=0.0)
     length=[10, 20]
@@ -273,7 +273,7 @@ words("good film")
     [X]
     fit_words().predict(["good film"])
 words(pd.Series(["good", None, "bad", "film"]))
-    X.fillna("")
+    pandas.Series(X).fillna("")
     words(pd.Series(["good", None, "bad", "film"]).fillna(""))
 words(["good", 3, "bad", "film"])
     [str(text) for text in X]

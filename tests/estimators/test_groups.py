@@ -401,8 +401,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("clf", "change", "words"),
         [
-            (bg.NaiveBayes(groups="hospital"), {}, "has no such column"),
-            (bg.LDA(groups="hospital"), {}, "has no such column"),
+            (bg.NaiveBayes(groups="hospital"), {}, "which X does not have"),
+            (bg.LDA(groups="hospital"), {}, "which X does not have"),
             (bg.NaiveBayes(groups="a"), {}, "holds fractions"),
             (bg.NaiveBayes(groups="row"), {"row": 3}, "47 values in 48 rows"),
             (

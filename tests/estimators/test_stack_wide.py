@@ -7,7 +7,7 @@ import pytest
 import bayesgen as bg
 from bayesgen.estimators.stack import structures
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*with their cube")
+pytestmark = pytest.mark.filterwarnings("ignore:.*with the cube")
 
 
 def simulated(difference, number, seed=0, n=60, new=1000, columns=200):

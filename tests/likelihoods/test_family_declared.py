@@ -18,7 +18,7 @@ from bayesgen.likelihoods.family.declaration import built, spelled
 @pytest.mark.parametrize(
     ("distribution", "x", "stated"),
     [
-        (dist.Gamma, [1.0, 2.0, 0.0, 0.0], "'a' holds 0.0 in row 2 (1 row more is like it)"),
+        (dist.Gamma, [1.0, 2.0, 0.0, 0.0], "'a' holds 0.0 in row 2 (and 1 more like it)"),
         (dist.Beta, [0.2, 1.0, 0.3, 0.4], "holds 1.0 in row 1; Family(dist.Beta) allows numbers "),
         (dist.VonMises, [0.2, 1.0, 0.3, 4.0], "allows numbers from -3.14159 to 3.14159 only"),
         (dist.LogNormal, [1.0, np.nan, -0.5, 1.0], "holds -0.5 in row 2"),

@@ -161,7 +161,7 @@ def test_quoted_cells_swallow_no_rows(rows, line, tmp_path):
         if line is None:
             assert sum(map(len, source_of(path).parts(kinds))) == 3
             continue
-        with pytest.raises(InvalidData, match=f"that begins in line {line} of .*rows.csv"):
+        with pytest.raises(InvalidData, match=f"that begins on line {line} of .*rows.csv"):
             columns(path, kinds)
 
 

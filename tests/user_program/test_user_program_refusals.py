@@ -39,7 +39,7 @@ BROKEN = {
     "python_branch": "TracerBoolConversionError.*jnp.where",
     "array_of_numpy": "TracerArrayConversionError.*jnp.asarray",
     "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed",
-    "with_setting": "needs the settings 'scale', 'shift'.*partial\\(model, scale=..., shift=...\\)",
+    "with_setting": "needs settings 'scale', 'shift'.*partial\\(model, scale=..., shift=...\\)",
     "no_classes": "unexpected keyword argument 'n_classes'.*def model\\(x, y=None, \\*, n_classes",
 }
 
@@ -54,8 +54,8 @@ def test_broken_form(name):
 @pytest.mark.parametrize(
     ("name", "x", "sentence"),
     [
-        ("positive_only", X, "site 'x' gives the log density -inf in row .*does not allow"),
-        ("labels_follow_x", INCOMPLETE, "site 'x' gives no density to row .*are missing.*mask"),
+        ("positive_only", X, "site 'x' gives the log density -inf in rows? .*does not allow"),
+        ("labels_follow_x", INCOMPLETE, "site 'x' gives no density to rows? .*are missing.*mask"),
         ("impossible_factor", X, "no finite gradient, at site 'tilt'"),
     ],
 )
@@ -68,7 +68,7 @@ def test_densities_that_are_no_numbers(name, x, sentence):
 def test_missing_cells_of_new_rows():
     """The program was fitted to whole rows and does not say what a missing cell means."""
     clf = classifier(user_programs.columns_all_there).fit(X, Y)
-    with pytest.raises(InvalidProgram, match="site 'x' gives no density to row 1, 3, where"):
+    with pytest.raises(InvalidProgram, match="site 'x' gives no density to rows 1, 3, where"):
         clf.predict(np.where(np.isin(np.arange(15), [1, 3])[:, None], np.nan, X))
 
 
@@ -111,7 +111,7 @@ def test_what_a_story_cannot_be_asked(by_map):
         (
             "one_column_marked",
             UnsupportedOperation,
-            "array 'x' of X has missing cells in row .* does not mask",
+            "array 'x' of X has missing cells in rows? .* does not mask",
         ),
         (
             "factor_alone",

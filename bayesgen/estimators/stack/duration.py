@@ -67,7 +67,7 @@ def announce(table: Table, members: Mapping[str, Structure]) -> None:
         return
     warn(
         BayesgenWarning(
-            "the fit takes about {duration}, to judge by the numbers of rows, columns and missing "
+            "the fit takes about {duration}, judging by the numbers of rows, columns and missing "
             "cells; {fewer} takes about {shorter}.",
             duration=in_words(seconds),
             fewer=Words(f"members={few}", "--model naive-bayes"),

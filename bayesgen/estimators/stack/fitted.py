@@ -218,7 +218,7 @@ class FittedStack(Fitted):
             warn(
                 BayesgenWarning(
                     "the weights and powers of a stack were learned from the rows that loo() "
-                    "leaves out, so its elpd is too high beside those of single models, by about "
+                    "leaves out, so its elpd is too high compared with single models, by about "
                     "{excess:.3f} nats a row with {n_rows:rows}.",
                     "Cross-validate with bg.compare({{'stack': bg.StackedClassifier()}}, X, y).",
                     excess=EXCESS / n_rows,

@@ -237,8 +237,8 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
             names,
             BayesgenWarning(
                 "the table has {columns:,} numeric columns, and the cost of {names:listed 20} "
-                "grows with their cube: above {widest:,} they are left out of the stack, which has "
-                "'average' and 'naive_shared' instead.",
+                "grows with the cube of this number: above {widest:,} these are left out of the "
+                "stack, which has 'average' and 'naive_shared' instead.",
                 Cure(
                     "Pass members={{'linear': bg.LDA(), ...}} to fit them anyway.",
                     "Name fewer columns by --columns to fit them anyway.",
@@ -252,8 +252,8 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
         name = "indicators"
         skipped[name] = BayesgenWarning(
             "with levels as indicators the table has {columns:,} columns, and the cost of "
-            "{names:listed 20} grows with their cube: above {widest:,} it is left out of the "
-            "stack.",
+            "{names:listed 20} grows with the cube of this number: above {widest:,} it is left "
+            "out of the stack.",
             Cure(
                 "Pass members={{'linear': bg.LDA(levels='indicators'), ...}} to fit it anyway.",
                 "Name fewer columns by --columns to fit it anyway.",

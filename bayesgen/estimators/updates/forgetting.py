@@ -86,8 +86,8 @@ def _without(
                 fitted=float(whole.count[k]),
             )
         raise UnsupportedOperation(
-            "rounding error would dominate the weight of class {label!r}, whose weights are "
-            "not whole numbers.",
+            "rounding error would dominate the weight of class {label!r}, whose rows have "
+            "weights that are not whole numbers.",
             "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
             label=label,
         )

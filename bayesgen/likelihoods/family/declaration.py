@@ -364,11 +364,12 @@ def _check_support(declaration: Declaration, family: str) -> None:
     except NotImplementedError:
         raise _not_a_distribution(declaration.distribution) from None
     if one.event_shape:
-        raise _many_numbers(family, "one draw")
+        raise _many_numbers(family, "a draw")
     if one.support != other.support:
         raise InvalidArgument(
             "Family(dist.{family}): the support depends on its parameters "
-            "({parameters:listed}); at its edge no gradient is zero.",
+            "({parameters:listed}); the best values may lie at its edge, where no gradient is "
+            "zero.",
             "State the parameter that moves the edge, for example Family(dist.{family}, "
             "fixed={{{parameters[0]!r}: ...}}).",
             family=family,
