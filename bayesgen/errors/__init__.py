@@ -2,8 +2,8 @@
 
 A sentence names the place (column, class, rows), what was found, what is allowed and a remedy, for
 Python and for the command line. One that is used once stands where it is raised; one that is used
-in several folders is a function of the module of its subject here. Errors are also ValueError or
-TypeError, as scikit-learn's callers expect.
+in several folders is a function of the module of its subject here. Errors are also ValueError, as
+scikit-learn's callers expect, or, where a package is missing, ImportError.
 """
 
 from bayesgen.errors.base import BayesgenError as BayesgenError

@@ -399,7 +399,7 @@ def test_stack_refuses_other_inference(rows, tmp_path, capsys):
     arguments = ("fit", rows, "--target", "survived", "--inference", "map", "--out", out)
     assert run(*arguments) == 1
     printed = capsys.readouterr().err
-    assert "--inference is 'map'; a stack is made of closed forms" in printed
+    assert "--inference is 'map'; a stack consists of closed forms" in printed
     assert "add --model naive-bayes" in printed
     page = ("report", rows, "--target", "survived", "--model", "stacked", "--html", out)
     assert run(*page, "--inference", "nuts") == 1

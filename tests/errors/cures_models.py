@@ -232,7 +232,7 @@ naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVE
     likelihood={'dose': bg.Normal()}
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
 of_wards(WARDS, groups="site")
-    groups= names the column 'site', and X has no such column
+    groups= names the column 'site', which X does not have
 of_wards(WARDS, groups="site")
     X.assign(**{'site': ...})
     of_wards(WARDS.assign(site=WARDS["ward"]), groups="site")

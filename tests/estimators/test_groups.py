@@ -408,7 +408,7 @@ class TestRefusals:
             (
                 bg.NaiveBayes({"site": bg.Categorical(), ("a", "b"): bg.Normal()}, groups="site"),
                 {},
-                "named by groups= and by likelihood=",
+                "named by both groups= and likelihood=",
             ),
             (bg.NaiveBayes(groups="site"), {"site": None}, "is missing in row 2"),
             (bg.NaiveBayes(groups="site", inference="map"), {}, "needs a closed form"),
