@@ -168,8 +168,8 @@ def _note_of_labelled(names: Sequence[str]) -> str:
     able = [name for name in names if name != METHODS["nuts"]]
     cure = f" For {' and '.join(able)} state one: --unlabelled 0.1." if able else ""
     return (
-        f"{' and '.join(names)} {fitted} without the rows that have no class, of which no weight "
-        f"can be learned there.{cure}"
+        f"{' and '.join(names)} {fitted} without the rows that have no class, whose weight cannot "
+        f"be learned there.{cure}"
     )
 
 

@@ -59,8 +59,8 @@ class LabelledData:
     source: of the features, the classes and the groups. target: column that holds the classes.
     groups: column of the groups of rows, which is no feature; None: there is none. counts: rows of
     each class. empty: rows whose cell of the target is missing. marked: rows of -1 where it marks a
-    row without a class, scikit-learn's mark, and is none itself. by: column whose levels are scored
-    apart, a feature or not; None: there is none.
+    row without a class, scikit-learn's mark, and is none itself. by: column whose levels are
+    scored separately, a feature or not; None: there is none.
     """
 
     source: Source
@@ -195,7 +195,7 @@ class LabelledData:
         return table.drop_columns(beside), y, groups
 
     def subgroups(self) -> pd.Series | None:
-        """Return the column whose levels are scored apart, of all rows."""
+        """Return the column whose levels are scored separately, of all rows."""
         if self.by is None:
             return None
         parts = self.source.parts({self.by: "any"})

@@ -114,7 +114,7 @@ def no_evidence_in_closed_form(family: str) -> NoAttribute:
 def label_shift_rejected(columns: Sequence) -> LabelShiftRejected:
     """New rows differ from those of the fit in some columns, given the class."""
     return LabelShiftRejected(
-        "label shift is rejected ({columns:listed}, p < .001): do not use this.",
+        "label shift is rejected ({columns:listed}, p < .001): do not use this estimate.",
         "If {columns[0]!r} defines the new population or is determined by it, it cannot be a "
         "feature: fit to X.drop(columns={columns[0]!r}). clf.check_label_shift(X_new) shows every "
         "column.",

@@ -51,7 +51,7 @@ def write_report(
         loss: costs of decisions, as in `decide`.
         reject: cost of leaving a row undecided, in the unit of the loss; None: a fifth of the
             largest cost.
-        by: column whose levels are scored apart, as in `compare`.
+        by: column whose levels are scored separately, as in `compare`.
         cv: number of folds.
         random_state: seed of the folds.
         notes: intended use and limits, as Markdown of headings, lists and paragraphs; "": none.
