@@ -423,7 +423,8 @@ class Classifier(Estimator):
         rows of the fit alone: no stack, learned temper, power transforms, bins, modeled missing
         pattern or unlabeled rows. method="left_out" ranks among the rows of the fit, each left out:
         nothing is guaranteed, and coverage comes close. "auto" is "full" where that is possible, no
-        joint block has a missing cell in the fit, and a row takes some hundredths of a second.
+        joint block has a missing cell in the fit, and a row takes some hundredths of a second; of
+        the new rows, those with a missing cell in a joint block are "left_out".
 
         A row of weight w counts as w rows. Where few rows can be compared, no class is left out,
         with a warning.
@@ -435,7 +436,8 @@ class Classifier(Estimator):
                 label shift too; the name of a column (missing cells are one more value), with rows
                 of its value there. None: with all rows.
             method: "auto", "full" or "left_out".
-            return_method: also return the method that ran.
+            return_method: also return the method that ran; "mixed": "full" for rows without missing
+                cells in a joint block, "left_out" for the others.
             X_fit: the rows of the fit; by default those of the last one.
             y_fit: their labels.
             weight_fit: their weights, if the fit was weighted.

@@ -42,6 +42,9 @@ from bayesgen.typing import Encoded, Joint, Labels, Weights
 MOST_NUMBERS = 20
 """Distinct numbers of a column within whose values rows are compared."""
 
+GAPS = "expected missing cells of joint blocks"
+"""What is not made again where a new row misses a cell of such a block."""
+
 Sets = Bool[np.ndarray, "row class"]
 
 
@@ -71,22 +74,27 @@ class RowsOfFit:
         draws = components.reweighable and not self._stacked
         if not self._stacked and not (draws and method != "full"):
             components.require_leave_one_out("predict_set", "Pass inference='nuts'")
-        obstacle = "draws" if draws else self._obstacle(encoded)
-        if method == "full" and obstacle:
+        obstacle = "draws" if draws else self._obstacle
+        gaps = np.ones(table.n_rows, dtype=bool) if obstacle else self._gaps(encoded, table)
+        if method == "full" and gaps.any():
             raise UnsupportedOperation(
                 "predict_set(method='full') adds new rows to those of the fit, and leaves "
                 "{obstacle} as they are.",
                 "Pass method='left_out'.",
-                obstacle=obstacle,
+                obstacle=obstacle or GAPS,
             )
-        if method == "full" or (method == "auto" and not obstacle and self._fit.cheap):
-            groups = self._groups(X, self._fit.rows.y, self._fit.rows.weight, table.n_rows)
-            return in_set(self._full(table, encoded, groups), coverage), "full"
-        log_proba, left_out = self._log_proba(encoded, table.n_rows), self._left_out
-        groups = self._groups(X, left_out.codes, left_out.weight, table.n_rows)
-        scores = odds(left_out.log_proba, left_out.codes)
-        found = left_out_p_values(scores, left_out.weight, log_proba, groups)
-        return in_set(found, coverage), "left_out"
+        every = method == "full" or (method == "auto" and not obstacle and self._fit.cheap)
+        full = np.flatnonzero(~gaps) if every else np.empty(0, dtype=int)
+        rest = np.setdiff1d(np.arange(table.n_rows), full)
+        found = np.empty((table.n_rows, len(clf.classes_)))
+        with deduplicate_warnings():
+            if len(full):
+                groups = self._groups(X, self._fit.rows.y, self._fit.rows.weight, table, full)
+                found[full] = self._full(table.only(full), take_rows(encoded, full), groups)
+            if len(rest):
+                found[rest] = self._ranked(X, table, encoded, rest)
+        ran = "mixed" if len(full) and len(rest) else "left_out" if len(rest) else "full"
+        return in_set(found, coverage), ran
 
     @property
     def _stacked(self) -> bool:
@@ -124,6 +132,13 @@ class RowsOfFit:
         return rows
 
     # -- left out of the fit -----------------------------------------------------------------------
+
+    def _ranked(self, X: object, table: Table, encoded: Encoded, rows: np.ndarray) -> Joint:
+        """Return the p-values of some of the new rows among left-out rows of the fit."""
+        log_proba, left_out = self._log_proba(take_rows(encoded, rows), len(rows)), self._left_out
+        groups = self._groups(X, left_out.codes, left_out.weight, table, rows)
+        scores = odds(left_out.log_proba, left_out.codes)
+        return left_out_p_values(scores, left_out.weight, log_proba, groups)
 
     @functools.cached_property
     def _left_out(self) -> LeftOutRows:
@@ -163,15 +178,15 @@ class RowsOfFit:
 
     # -- added to the fit --------------------------------------------------------------------------
 
-    def _obstacle(self, encoded: Encoded) -> str:
-        """Return what is not made again when a row is added to the fit; "": nothing."""
+    @functools.cached_property
+    def _obstacle(self) -> str:
+        """What is not made again when a row is added to the fit; "": nothing."""
         clf = self.classifier
         if self._stacked:
             return "the weights of a stack"
-        likelihoods, learned = clf.state_.likelihoods, clf._learned_from(clf._training)
+        learned = clf._learned_from(clf._training)
         if clf.missing == "informative":  # columns with a missing cell have an indicator
             learned["missing"] = clf.missing
-        gaps = any(is_missing(encoded[n]).any() for n, part in likelihoods.items() if part.joint)
         obstacles = {
             "the columns of texts, sparse rows or indicators": (
                 clf.state_.schema.container in SPARSE or clf._derived_columns()
@@ -179,12 +194,18 @@ class RowsOfFit:
             "the labels of unlabeled rows": clf.state_.unlabelled is not None,
             "what groups have in common": bool(clf.state_.statistics.groups),
             **{f"the results of {name}={value!r}": True for name, value in learned.items()},
-            "expected missing cells of joint blocks": gaps,
         }
         found = [words for words, is_so in obstacles.items() if is_so]
         if not found and not self._fit.exact:
             found = ["kernels, constant columns or missing cells of joint blocks"]
         return found[0] if found else ""
+
+    def _gaps(self, encoded: Encoded, table: Table) -> Bool[np.ndarray, " row"]:
+        """Return the new rows that miss a cell of a joint block, which would be expected."""
+        likelihoods = self.classifier.state_.likelihoods
+        joint = [encoded[name] for name, part in likelihoods.items() if part.joint]
+        missing = [is_missing(x).any(axis=1) for x in joint]
+        return np.logical_or.reduce([np.zeros(table.n_rows, dtype=bool), *missing])
 
     @functools.cached_property
     def _fit(self) -> AugmentedFit:
@@ -223,17 +244,20 @@ class RowsOfFit:
 
     # -- groups ------------------------------------------------------------------------------------
 
-    def _groups(self, X: object, codes: Labels, weight: Weights, n_rows: int) -> Groups:
+    def _groups(
+        self, X: object, codes: Labels, weight: Weights, table: Table, rows: np.ndarray
+    ) -> Groups:
         """Return the groups of rows, and warn of those that are too small.
 
         Args:
             X: new rows.
             codes: classes of rows of the fit.
             weight: of these rows.
-            n_rows: number of new rows.
+            table: read from X.
+            rows: positions of the new rows that are compared.
         """
         classes, names = self.classifier.classes_.tolist(), ["the fit"]
-        fitted, new = np.zeros_like(codes), np.zeros((n_rows, len(classes)), dtype=int)
+        fitted, new = np.zeros_like(codes), np.zeros((table.n_rows, len(classes)), dtype=int)
         if self.by == "class":
             fitted, new = codes, new + np.arange(len(classes))
             names = [f"class {label!r}" for label in classes]
@@ -246,6 +270,7 @@ class RowsOfFit:
             fitted = np.array([code[cells[i]] for i in positions.tolist()])
             new = new + np.array([code[cell] for cell in new_cells])[:, None]
             names = [f"{self.by} = {cell!r}" for cell in code]
+        new = new[rows]
         present, fewest = np.unique(new), fewest_rows(self.coverage)
         small = present[np.bincount(fitted, weight, minlength=len(names))[present] < fewest]
         if len(small):

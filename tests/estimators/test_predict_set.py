@@ -263,3 +263,34 @@ def test_full_covers_whatever_the_model(by):
         sets = clf.predict_set(X[24:], 0.8, by=by)
         found.append(sets[np.arange(10), np.searchsorted(clf.classes_, y[24:])].mean())
     assert np.mean(found) >= 0.8 - 4 * np.std(found) / np.sqrt(len(found))
+
+
+def test_a_set_depends_on_no_other_new_row():
+    X, y = mixed(60)
+    X, new = X[["dose"]].assign(half=X.dose**2), mixed(6, seed=1)[0][["dose"]]
+    new["half"] = new.dose**2
+    clf = bg.LDA().fit(X, y)
+    whole, ran = clf.predict_set(new, 0.7, return_method=True)
+    assert ran == "full"
+    new.loc[[1, 4], "half"] = np.nan
+    for by in (None, "class"):
+        sets, ran = clf.predict_set(new, 0.7, by=by, return_method=True)
+        rows = [clf.predict_set(new[i : i + 1], 0.7, by=by, return_method=True) for i in range(6)]
+        assert ran == "mixed" and [one for _, one in rows].count("left_out") == 2
+        np.testing.assert_array_equal(sets, np.concatenate([found for found, _ in rows]))
+        if by is None:
+            np.testing.assert_array_equal(sets[[0, 2, 3, 5]], whole[[0, 2, 3, 5]])
+    with pytest.raises(UnsupportedOperation, match="missing cells of joint blocks as they are"):
+        clf.predict_set(new, method="full")
+    assert clf.predict_set(new, method="left_out", return_method=True)[1] == "left_out"
+
+
+def test_joint_blocks_fitted_to_missing_cells_have_sets_of_expected_fits():
+    X, y = mixed(60)
+    numbers, new = X[["dose", "age"]], mixed(5, seed=1)[0][["dose", "age"]]
+    for kind in (bg.LDA, bg.QDA):
+        clf = kind().fit(numbers, y)
+        with pytest.raises(UnsupportedOperation, match="Pass inference='expected'"):
+            clf.predict_set(new)
+        clf.set_params(inference="expected").fit(numbers, y)
+        assert clf.predict_set(new, return_method=True)[1] == "left_out"
