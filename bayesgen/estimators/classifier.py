@@ -144,6 +144,9 @@ class Classifier(Estimator):
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
+        The rows are kept for `loo`, `predict_set` and the like, without a copy: do not edit X, y or
+        the weights in place while these are used.
+
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
                 NA are missing cells. If every likelihood accepts sparse rows (Multinomial,
@@ -433,12 +436,14 @@ class Classifier(Estimator):
             X: rows.
             coverage: above 0 and below 1.
             by: "class" compares (x, k) with rows of class k, so that every class is covered, under
-                label shift too; the name of a column (missing cells are one more value), with rows
-                of its value there. None: with all rows.
+                label shift too (the label, even if a column is named "class"); the name of a column
+                (missing cells are one more value), with rows of its value there. None: with all
+                rows.
             method: "auto", "full" or "left_out".
             return_method: also return the method that ran; "mixed": "full" for rows without missing
                 cells in a joint block, "left_out" for the others.
-            X_fit: the rows of the fit; by default those of the last one.
+            X_fit: the rows of the fit; by default those of the last one, which are not copied: if
+                they were edited in place since, pass them as they were.
             y_fit: their labels.
             weight_fit: their weights, if the fit was weighted.
 
@@ -849,6 +854,7 @@ class Classifier(Estimator):
             0    -0.48  1.45 -0.07            0.96
         """
         explain.check_reading(order, interval)
+        check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
         rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
         arrays = explain.weights_of_evidence(
@@ -885,6 +891,7 @@ class Classifier(Estimator):
             >>> table["base_values"].round(2), table["values"].round(2)
             (array([-0.48]), array([[ 1.45, -0.07,  0.96]]))
         """
+        check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), None, None)
         rows, rng = self._rows_of_cells(X, "evidence_table()"), arguments.generator(random_state)
         (parts,) = explain.weights_of_evidence(rows, contrast, "shapley", rng)
@@ -1381,6 +1388,7 @@ class Classifier(Estimator):
             >>> scope["model"].__doc__.splitlines()[0]
             'Draw the class y of each row, then its cells given the class.'
         """
+        check_is_fitted(self)
         # members of a stack may call the same function
         return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"
 

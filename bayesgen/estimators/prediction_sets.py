@@ -24,6 +24,7 @@ from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.forgetting import require_among
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.conformal import (
@@ -69,12 +70,9 @@ class RowsOfFit:
         method: "auto", "full" or "left_out". Raises: see `Classifier.predict_set`.
         """
         coverage, clf = arguments.share("coverage", self.coverage), self.classifier
-        arguments.one_of("method", method, ["auto", "full", "left_out"])
-        components, (table, encoded) = clf._fitted_posterior().components, clf._read_encoded(X)
-        draws = components.reweighable and not self._stacked
-        if not self._stacked and not (draws and method != "full"):
-            components.require_leave_one_out("predict_set", "Pass inference='nuts'")
-        obstacle = "draws" if draws else self._obstacle
+        self.require(method)
+        table, encoded = clf._read_encoded(X)
+        obstacle = self._obstacle
         gaps = np.ones(table.n_rows, dtype=bool) if obstacle else self._gaps(encoded, table)
         if method == "full" and gaps.any():
             raise UnsupportedOperation(
@@ -95,6 +93,30 @@ class RowsOfFit:
                 found[rest] = self._ranked(X, table, encoded, rest)
         ran = "mixed" if len(full) and len(rest) else "left_out" if len(rest) else "full"
         return in_set(found, coverage), ran
+
+    def require(self, method: str) -> None:
+        """Refuse a classifier that has no sets, before any new row is read.
+
+        method: as in `sets`. Raises: see `Classifier.predict_set`.
+        """
+        arguments.one_of("method", method, ["auto", "full", "left_out"])
+        components = self.classifier._fitted_posterior().components
+        if not self._stacked and not (self._draws and method != "full"):
+            components.require_leave_one_out("predict_set", "Pass inference='nuts'")
+        passed = {"X_fit": self.X, "y_fit": self.y, "weight_fit": self.sample_weight}
+        absent = [name for name in ("X_fit", "y_fit") if passed[name] is None]
+        if absent and any(value is not None for value in passed.values()):
+            raise InvalidArgument(
+                "the rows of the fit are passed without {absent:joined}.",
+                "Pass both, X_fit=X, y_fit=y, or none of them where the classifier keeps its rows.",
+                absent=absent,
+            )
+        if not self._stacked or self.by not in (None, "class"):
+            self._passed  # noqa: B018, raises where it keeps none
+
+    @property
+    def _draws(self) -> bool:
+        return self.classifier._fitted_posterior().components.reweighable and not self._stacked
 
     @property
     def _stacked(self) -> bool:
@@ -120,6 +142,13 @@ class RowsOfFit:
         with deduplicate_warnings(BayesgenWarning):  # of which the fit has warned
             rows = clf._training_rows(X, y, weight, reset=False)
         rows = (rows.by_content() if self._stacked else rows).labelled
+        if rows.shares is not None and self._stacked:
+            raise unsupported(
+                f"predict_set(by={self.by!r}) of soft labels",
+                "left-out rows count in several classes, and are not matched with cells",
+                "Pass by=None or by='class', or fit to the most probable classes, "
+                "y.idxmax(axis=1).",
+            )
         if rows.shares is not None:
             raise unsupported(
                 "predict_set of soft labels",
@@ -129,6 +158,8 @@ class RowsOfFit:
             )
         codes, count = rows.codes_among(clf.classes_), clf._fitted().state.statistics.count
         check_rows_of_fit(clf.classes_, count, codes, rows.weight)
+        if self.X is not None and not self._stacked and not clf._learned_from(clf._training):
+            require_among(clf.state_, rows)
         return rows
 
     # -- left out of the fit -----------------------------------------------------------------------
@@ -184,6 +215,8 @@ class RowsOfFit:
         clf = self.classifier
         if self._stacked:
             return "the weights of a stack"
+        if self._draws:
+            return "draws"
         learned = clf._learned_from(clf._training)
         if clf.missing == "informative":  # columns with a missing cell have an indicator
             learned["missing"] = clf.missing

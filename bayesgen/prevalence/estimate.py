@@ -107,7 +107,7 @@ def estimated(
         details["acceptance rate"] = rate
     rejected, tables = None, None
     if populations is not None:
-        with contextlib.suppress(UnsupportedOperation):  # the rows of the fit are not kept
+        with contextlib.suppress(UnsupportedOperation):  # rows of the fit not kept, or of several classes
             tables = populations()
     if tables is not None:
         if len(kept) < tables.new.n_rows:
