@@ -14,7 +14,7 @@ from bayesgen.typing import Joint
 def labels(y: object) -> Shaped[np.ndarray, " row"]:
     """Return the label of each row, None without one; InvalidData where y is no labels."""
     target = read_target(y, silent=True)
-    return np.append(target.classes.astype(object), None)[target.codes]
+    return np.array([*target.classes.tolist(), None], dtype=object)[target.codes]
 
 
 def named(table: Table, feature: object) -> TableColumn:

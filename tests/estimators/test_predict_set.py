@@ -144,10 +144,10 @@ def test_loaded_copied_and_merged_classifiers_take_the_rows_of_the_fit(tmp_path)
 def test_rows_of_the_fit_are_passed_whole_and_are_those_of_the_fit():
     clf, X, y, new = naive()
     for part in ({"X_fit": X}, {"y_fit": y}, {"weight_fit": np.ones(60)}):
-        with pytest.raises(InvalidArgument, match="are passed without [Xy]_fit"):
+        with pytest.raises(InvalidArgument, match=r"are passed without [Xy]_fit"):
             clf.predict_set(new, **part)
     others = X.assign(dose=X.dose.to_numpy()[::-1])
-    with pytest.raises(UnsupportedOperation, match="cannot have been in the fit.*'dose'"):
+    with pytest.raises(UnsupportedOperation, match=r"cannot have been in the fit.*'dose'"):
         clf.predict_set(new, X_fit=others, y_fit=y)
 
 
@@ -180,7 +180,7 @@ def test_a_fault_of_the_model_names_no_rows_of_a_source(tmp_path):
     clf, _, _, new = naive()
     clf.save(tmp_path / "clf.bgm")
     new.to_parquet(tmp_path / "new.parquet")
-    with pytest.raises(UnsupportedOperation, match="^predict_set needs the rows of the fit"):
+    with pytest.raises(UnsupportedOperation, match=r"^predict_set needs the rows of the fit"):
         bg.load(tmp_path / "clf.bgm").predict_set(tmp_path / "new.parquet")
 
 

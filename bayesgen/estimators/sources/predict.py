@@ -89,8 +89,8 @@ class Answers:
                 option = f"--{name.removeprefix('predict_')}"
                 predict.require_posterior(posterior, Words(name, option))
         if (sets := self.asked.get("predict_set")) is not None:
-            passed = [sets.get(name) for name in ("X_fit", "y_fit", "weight_fit")]
-            rows = RowsOfFit(self.classifier, *passed, by=cast(Hashable, sets.get("by")))
+            X, y, weight = (sets.get(name) for name in ("X_fit", "y_fit", "weight_fit"))
+            rows = RowsOfFit(self.classifier, X, y, weight, by=cast(Hashable, sets.get("by")))
             rows.require(cast(str, sets.get("method", "auto")))
 
     @property
