@@ -144,6 +144,9 @@ class Classifier(Estimator):
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
+        The rows are kept for `loo`, `predict_set` and the like, without a copy: do not edit X, y or
+        the weights in place while these are used.
+
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
                 NA are missing cells. If every likelihood accepts sparse rows (Multinomial,
@@ -423,7 +426,8 @@ class Classifier(Estimator):
         rows of the fit alone: no stack, learned temper, power transforms, bins, modeled missing
         pattern or unlabeled rows. method="left_out" ranks among the rows of the fit, each left out:
         nothing is guaranteed, and coverage comes close. "auto" is "full" where that is possible, no
-        joint block has a missing cell in the fit, and a row takes some hundredths of a second.
+        joint block has a missing cell in the fit, and a row takes some hundredths of a second; of
+        the new rows, those with a missing cell in a joint block are "left_out".
 
         A row of weight w counts as w rows. Where few rows can be compared, no class is left out,
         with a warning.
@@ -432,11 +436,14 @@ class Classifier(Estimator):
             X: rows.
             coverage: above 0 and below 1.
             by: "class" compares (x, k) with rows of class k, so that every class is covered, under
-                label shift too; the name of a column (missing cells are one more value), with rows
-                of its value there. None: with all rows.
+                label shift too (the label, even if a column is named "class"); the name of a column
+                (missing cells are one more value), with rows of its value there. None: with all
+                rows.
             method: "auto", "full" or "left_out".
-            return_method: also return the method that ran.
-            X_fit: the rows of the fit; by default those of the last one.
+            return_method: also return the method that ran; "mixed": "full" for rows without missing
+                cells in a joint block, "left_out" for the others.
+            X_fit: the rows of the fit; by default those of the last one, which are not copied: if
+                they were edited in place since, pass them as they were.
             y_fit: their labels.
             weight_fit: their weights, if the fit was weighted.
 
@@ -847,6 +854,7 @@ class Classifier(Estimator):
             0    -0.48  1.45 -0.07            0.96
         """
         explain.check_reading(order, interval)
+        check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
         rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
         arrays = explain.weights_of_evidence(
@@ -883,6 +891,7 @@ class Classifier(Estimator):
             >>> table["base_values"].round(2), table["values"].round(2)
             (array([-0.48]), array([[ 1.45, -0.07,  0.96]]))
         """
+        check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), None, None)
         rows, rng = self._rows_of_cells(X, "evidence_table()"), arguments.generator(random_state)
         (parts,) = explain.weights_of_evidence(rows, contrast, "shapley", rng)
@@ -1379,6 +1388,7 @@ class Classifier(Estimator):
             >>> scope["model"].__doc__.splitlines()[0]
             'Draw the class y of each row, then its cells given the class.'
         """
+        check_is_fitted(self)
         # members of a stack may call the same function
         return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"
 

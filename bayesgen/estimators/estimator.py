@@ -445,6 +445,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             UnsupportedOperation: they were not kept.
         """
+        check_is_fitted(self)
         if len(self._training) != 1:
             raise UnsupportedOperation(
                 "{what} needs the rows of the fit, and a classifier that was fitted in parts, "
@@ -472,7 +473,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fitted(self) -> Fitted:
         """Return the fitted model: training state and posterior."""
-        return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
+        posterior = self._fitted_posterior()
+        return Fitted(self.state_, posterior, self.class_prior)
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""

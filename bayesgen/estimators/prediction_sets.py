@@ -24,6 +24,7 @@ from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.forgetting import require_among
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.conformal import (
@@ -41,6 +42,9 @@ from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 MOST_NUMBERS = 20
 """Distinct numbers of a column within whose values rows are compared."""
+
+GAPS = "expected missing cells of joint blocks"
+"""What is not made again where a new row misses a cell of such a block."""
 
 Sets = Bool[np.ndarray, "row class"]
 
@@ -66,27 +70,53 @@ class RowsOfFit:
         method: "auto", "full" or "left_out". Raises: see `Classifier.predict_set`.
         """
         coverage, clf = arguments.share("coverage", self.coverage), self.classifier
-        arguments.one_of("method", method, ["auto", "full", "left_out"])
-        components, (table, encoded) = clf._fitted_posterior().components, clf._read_encoded(X)
-        draws = components.reweighable and not self._stacked
-        if not self._stacked and not (draws and method != "full"):
-            components.require_leave_one_out("predict_set", "Pass inference='nuts'")
-        obstacle = "draws" if draws else self._obstacle(encoded)
-        if method == "full" and obstacle:
+        self.require(method)
+        table, encoded = clf._read_encoded(X)
+        obstacle = self._obstacle
+        gaps = np.ones(table.n_rows, dtype=bool) if obstacle else self._gaps(encoded, table)
+        if method == "full" and gaps.any():
             raise UnsupportedOperation(
                 "predict_set(method='full') adds new rows to those of the fit, but would leave "
                 "{obstacle} as they are.",
                 "Pass method='left_out'.",
-                obstacle=obstacle,
+                obstacle=obstacle or GAPS,
             )
-        if method == "full" or (method == "auto" and not obstacle and self._fit.cheap):
-            groups = self._groups(X, self._fit.rows.y, self._fit.rows.weight, table.n_rows)
-            return in_set(self._full(table, encoded, groups), coverage), "full"
-        log_proba, left_out = self._log_proba(encoded, table.n_rows), self._left_out
-        groups = self._groups(X, left_out.codes, left_out.weight, table.n_rows)
-        scores = odds(left_out.log_proba, left_out.codes)
-        found = left_out_p_values(scores, left_out.weight, log_proba, groups)
-        return in_set(found, coverage), "left_out"
+        every = method == "full" or (method == "auto" and not obstacle and self._fit.cheap)
+        full = np.flatnonzero(~gaps) if every else np.empty(0, dtype=int)
+        rest = np.setdiff1d(np.arange(table.n_rows), full)
+        found = np.empty((table.n_rows, len(clf.classes_)))
+        with deduplicate_warnings():
+            if len(full):
+                groups = self._groups(X, self._fit.rows.y, self._fit.rows.weight, table, full)
+                found[full] = self._full(table.only(full), take_rows(encoded, full), groups)
+            if len(rest):
+                found[rest] = self._ranked(X, table, encoded, rest)
+        ran = "mixed" if len(full) and len(rest) else "left_out" if len(rest) else "full"
+        return in_set(found, coverage), ran
+
+    def require(self, method: str) -> None:
+        """Refuse a classifier that has no sets, before any new row is read.
+
+        method: as in `sets`. Raises: see `Classifier.predict_set`.
+        """
+        arguments.one_of("method", method, ["auto", "full", "left_out"])
+        components = self.classifier._fitted_posterior().components
+        if not self._stacked and not (self._draws and method != "full"):
+            components.require_leave_one_out("predict_set", "Pass inference='nuts'")
+        passed = {"X_fit": self.X, "y_fit": self.y, "weight_fit": self.sample_weight}
+        absent = [name for name in ("X_fit", "y_fit") if passed[name] is None]
+        if absent and any(value is not None for value in passed.values()):
+            raise InvalidArgument(
+                "the rows of the fit are passed without {absent:joined}.",
+                "Pass both, X_fit=X, y_fit=y, or none of them where the classifier keeps its rows.",
+                absent=absent,
+            )
+        if not self._stacked or self.by not in (None, "class"):
+            self._passed  # noqa: B018, raises where it keeps none
+
+    @property
+    def _draws(self) -> bool:
+        return self.classifier._fitted_posterior().components.reweighable and not self._stacked
 
     @property
     def _stacked(self) -> bool:
@@ -112,6 +142,13 @@ class RowsOfFit:
         with deduplicate_warnings(BayesgenWarning):  # of which the fit has warned
             rows = clf._training_rows(X, y, weight, reset=False)
         rows = (rows.by_content() if self._stacked else rows).labelled
+        if rows.shares is not None and self._stacked:
+            raise unsupported(
+                f"predict_set(by={self.by!r}) of soft labels",
+                "left-out rows count in several classes, and are not matched with cells",
+                "Pass by=None or by='class', or fit to the most probable classes, "
+                "y.idxmax(axis=1).",
+            )
         if rows.shares is not None:
             raise unsupported(
                 "predict_set of soft labels",
@@ -121,9 +158,18 @@ class RowsOfFit:
             )
         codes, count = rows.codes_among(clf.classes_), clf._fitted().state.statistics.count
         check_rows_of_fit(clf.classes_, count, codes, rows.weight)
+        if self.X is not None and not self._stacked and not clf._learned_from(clf._training):
+            require_among(clf.state_, rows)
         return rows
 
     # -- left out of the fit -----------------------------------------------------------------------
+
+    def _ranked(self, X: object, table: Table, encoded: Encoded, rows: np.ndarray) -> Joint:
+        """Return the p-values of some of the new rows among left-out rows of the fit."""
+        log_proba, left_out = self._log_proba(take_rows(encoded, rows), len(rows)), self._left_out
+        groups = self._groups(X, left_out.codes, left_out.weight, table, rows)
+        scores = odds(left_out.log_proba, left_out.codes)
+        return left_out_p_values(scores, left_out.weight, log_proba, groups)
 
     @functools.cached_property
     def _left_out(self) -> LeftOutRows:
@@ -163,15 +209,17 @@ class RowsOfFit:
 
     # -- added to the fit --------------------------------------------------------------------------
 
-    def _obstacle(self, encoded: Encoded) -> str:
-        """Return what is not made again when a row is added to the fit; "": nothing."""
+    @functools.cached_property
+    def _obstacle(self) -> str:
+        """What is not made again when a row is added to the fit; "": nothing."""
         clf = self.classifier
         if self._stacked:
             return "the weights of a stack"
-        likelihoods, learned = clf.state_.likelihoods, clf._learned_from(clf._training)
+        if self._draws:
+            return "draws"
+        learned = clf._learned_from(clf._training)
         if clf.missing == "informative":  # columns with a missing cell have an indicator
             learned["missing"] = clf.missing
-        gaps = any(is_missing(encoded[n]).any() for n, part in likelihoods.items() if part.joint)
         obstacles = {
             "the columns of texts, sparse rows or indicators": (
                 clf.state_.schema.container in SPARSE or clf._derived_columns()
@@ -179,12 +227,18 @@ class RowsOfFit:
             "the labels of unlabeled rows": clf.state_.unlabelled is not None,
             "what groups have in common": bool(clf.state_.statistics.groups),
             **{f"the results of {name}={value!r}": True for name, value in learned.items()},
-            "expected missing cells of joint blocks": gaps,
         }
         found = [words for words, is_so in obstacles.items() if is_so]
         if not found and not self._fit.exact:
             found = ["kernels, constant columns or missing cells of joint blocks"]
         return found[0] if found else ""
+
+    def _gaps(self, encoded: Encoded, table: Table) -> Bool[np.ndarray, " row"]:
+        """Return the new rows that miss a cell of a joint block, which would be expected."""
+        likelihoods = self.classifier.state_.likelihoods
+        joint = [encoded[name] for name, part in likelihoods.items() if part.joint]
+        missing = [is_missing(x).any(axis=1) for x in joint]
+        return np.logical_or.reduce([np.zeros(table.n_rows, dtype=bool), *missing])
 
     @functools.cached_property
     def _fit(self) -> AugmentedFit:
@@ -223,17 +277,20 @@ class RowsOfFit:
 
     # -- groups ------------------------------------------------------------------------------------
 
-    def _groups(self, X: object, codes: Labels, weight: Weights, n_rows: int) -> Groups:
+    def _groups(
+        self, X: object, codes: Labels, weight: Weights, table: Table, rows: np.ndarray
+    ) -> Groups:
         """Return the groups of rows, and warn of those that are too small.
 
         Args:
             X: new rows.
             codes: classes of rows of the fit.
             weight: of these rows.
-            n_rows: number of new rows.
+            table: read from X.
+            rows: positions of the new rows that are compared.
         """
         classes, names = self.classifier.classes_.tolist(), ["the fit"]
-        fitted, new = np.zeros_like(codes), np.zeros((n_rows, len(classes)), dtype=int)
+        fitted, new = np.zeros_like(codes), np.zeros((table.n_rows, len(classes)), dtype=int)
         if self.by == "class":
             fitted, new = codes, new + np.arange(len(classes))
             names = [f"class {label!r}" for label in classes]
@@ -246,6 +303,7 @@ class RowsOfFit:
             fitted = np.array([code[cells[i]] for i in positions.tolist()])
             new = new + np.array([code[cell] for cell in new_cells])[:, None]
             names = [f"{self.by} = {cell!r}" for cell in code]
+        new = new[rows]
         present, fewest = np.unique(new), fewest_rows(self.coverage)
         small = present[np.bincount(fitted, weight, minlength=len(names))[present] < fewest]
         if len(small):

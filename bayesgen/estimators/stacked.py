@@ -647,6 +647,7 @@ class StackedClassifier(Classifier):
         return next(iter(self.members_.values())).state_.schema
 
     def _fitted(self) -> Fitted:
+        check_is_fitted(self)
         state = next(iter(self.members_.values())).state_
         members = self._fitted_members()
         return FittedStack(state, self._fitted_posterior(), self.class_prior, members)

@@ -159,7 +159,7 @@ def class_codes(y: object, classes: np.ndarray) -> Labels:
     if codes.ndim == 2:
         raise UnsupportedOperation(
             "labels are probabilities, and one class for each row is needed here.",
-            "Pass the most probable: y.argmax(axis=1), or for a DataFrame y.idxmax(axis=1).",
+            "Fit to the most probable: y.argmax(axis=1), or of a DataFrame y.idxmax(axis=1).",
         )
     return codes
 

@@ -205,10 +205,12 @@ class Statistics(Arrays):
         found = [
             subtracted(getattr(self, name), getattr(part, name), exact=exact) for name in names
         ]
+        sums = {name: rest for name, (rest, _, _) in zip(names, found, strict=True)}
+        left = (self - part).with_arrays(sums)
         if len(found) == 1 and found[0][0].ndim == 2:
-            return Remainder(self - part, *found[0][1:])
+            return Remainder(left, *found[0][1:])
         foreign = np.max([by_class(one[1]) for one in found], axis=0)
-        return Remainder(self - part, foreign, np.max([by_class(one[2]) for one in found], axis=0))
+        return Remainder(left, foreign, np.max([by_class(one[2]) for one in found], axis=0))
 
     def only_classes(self: T, stay: np.ndarray) -> T:
         """Return the statistics of some of the classes, rising; the others have no rows."""

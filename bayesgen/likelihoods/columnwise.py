@@ -86,7 +86,7 @@ class CellSums(SufficientStatistics):
         were, rest = (values[:, ~rounded].any(axis=1) for values in (self.values, left))
         gone = (were & ~rest)[:, None]
         left = np.where(gone, 0.0, left)
-        noise = np.where(gone | ~rounded[:, None], 0.0, UNIT * self.values)
+        noise = np.where(gone | (errors == 0), 0.0, UNIT * self.values)
         row = np.minimum(np.maximum(left, 0.0).sum(axis=1, keepdims=True), 1.0)
         error = relative(noise, np.maximum(left, row)).max(axis=1)
         return Remainder(CellSums(left), foreign.any(axis=1), error)

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 UNIT = 16 * np.finfo(float).eps
 """Rounding error of a sum relative to it: some rounding units, for sums are made in chunks."""
 ROUNDING = 1e-9
-"""Share of a sum below which a negative rest is taken for rounding."""
+"""Share of a sum below which a negative rest is taken for rounding, and share of a row."""
 WHOLE = 2.0**53
 """Whole numbers up to here add and subtract exactly."""
 
@@ -51,13 +51,18 @@ def subtracted(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rest of sums that cannot be negative, where it is so, and its relative error.
 
+    A rest within the rounding error of its sum is 0 if that error is far below the weight of a row.
+
     exact: whether all weights are whole numbers; then the rest is exact if the sums are whole too.
     """
     left = whole - part
     foreign = left < -ROUNDING * np.maximum(whole, part)
     if exact and is_whole(whole) and is_whole(part):
         return left, foreign, np.zeros(left.shape)
-    return left, foreign, relative(UNIT * whole, left)
+    noise = UNIT * whole
+    nothing = (np.abs(left) <= noise) & (noise < ROUNDING)
+    left, noise = (np.where(nothing, 0.0, values) for values in (left, noise))
+    return left, foreign, relative(noise, left)
 
 
 def relative(error: np.ndarray, left: np.ndarray) -> np.ndarray:

@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from bayesgen.errors.data import unknown_columns
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.table import Name, Table, TableColumn, build_frame
+from bayesgen.table import Name, Table, TableColumn, build_frame, read_target
 from bayesgen.typing import Joint
+
+
+def labels(y: object) -> Shaped[np.ndarray, " row"]:
+    """Return the label of each row, None without one; InvalidData where y is no labels."""
+    target = read_target(y, silent=True)
+    return np.array([*target.classes.tolist(), None], dtype=object)[target.codes]
 
 
 def named(table: Table, feature: object) -> TableColumn:

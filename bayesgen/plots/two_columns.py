@@ -224,7 +224,7 @@ def _plane(
     names = tuple(column.name for column in pair)
     values = {names[0]: np.tile(across, points), names[1]: np.repeat(up, points)}
     rows = np.column_stack([column.values for column in pair])
-    return values, (across, up, names, clf.classes_.tolist(), rows, np.asarray(y))
+    return values, (across, up, names, clf.classes_.tolist(), rows, probing.labels(y))
 
 
 def _heights(log_density: np.ndarray) -> np.ndarray:

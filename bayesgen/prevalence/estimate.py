@@ -107,7 +107,8 @@ def estimated(
         details["acceptance rate"] = rate
     rejected, tables = None, None
     if populations is not None:
-        with contextlib.suppress(UnsupportedOperation):  # the rows of the fit are not kept
+        # the rows of the fit are not kept, or are of several classes each
+        with contextlib.suppress(UnsupportedOperation):
             tables = populations()
     if tables is not None:
         if len(kept) < tables.new.n_rows:

@@ -20,8 +20,8 @@ from bayesgen.typing import DataFrame, Series
 SHOWN_CLASSES = 5
 """Classes in the line that stands for an estimate."""
 UNCHECKED = (
-    "label shift was not checked, as the rows of the fit are not kept: "
-    "clf.check_label_shift(X_new, X=X, y=y) checks it, given these rows"
+    "label shift was not checked, which takes the rows of the fit, of one class each: where the "
+    "classifier keeps none, clf.check_label_shift(X_new, X=X, y=y) checks it, given these rows"
 )
 
 
@@ -41,7 +41,7 @@ class Prevalence:
         rejected: the columns by which label shift is rejected (p < .001 over all columns, by
             Holm's procedure), smallest p-value first: if there are any, the estimate is of no use.
             None if label shift was not checked, because the classifier does not keep the rows of
-            its fit: `check_label_shift` takes them.
+            its fit, which `check_label_shift` takes, or their labels are probabilities.
 
     Example:
         >>> import bayesgen as bg

@@ -66,7 +66,13 @@ def read_soft_target(
             return None
         names, divide = frame.columns, "y.div(y.sum(axis=1), axis=0)"
         cells = np.column_stack([column.cast(nw.Float64).to_numpy() for column in columns])
-    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1 and y.dtype.kind in "fiub":
+    elif (
+        isinstance(y, np.ndarray)
+        and not isinstance(y, np.matrix)
+        and y.ndim == 2
+        and y.shape[1] > 1
+        and y.dtype.kind in "fiub"
+    ):
         names, cells = list(range(y.shape[1])), np.ma.filled(y.astype(float), np.nan)
         divide = "y / y.sum(axis=1, keepdims=True)"
     else:

@@ -23,6 +23,10 @@ from bayesgen.errors.data import (
 from bayesgen.table.columns import TableColumn, alike, checked_columns, is_blank
 from bayesgen.table.reading import arrow_column, holds_objects
 
+PROBABILITIES = (
+    " If these are probabilities of classes, fit takes them as a DataFrame or an array of numbers."
+)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Target:
@@ -281,6 +285,7 @@ def _one_axis(y: object) -> nw.Series | np.ndarray:
 
     if y is None:
         raise no_target()
+    numbers = not isinstance(y, list | tuple | np.matrix)
     if isinstance(y, np.ma.MaskedArray):
         labels = np.array(y.data, dtype=object)
         labels[np.ma.getmaskarray(y)] = None
@@ -303,13 +308,17 @@ def _one_axis(y: object) -> nw.Series | np.ndarray:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.ndim != 1:
+        numbers = numbers and labels.dtype.kind in "fiub"
         raise InvalidData(
             "y should be a 1d array, got an array of shape {shape} instead; one label for each "
             "row is needed.",
-            "Pass the class of each row, y.idxmax(axis=1)."
-            if isinstance(y, nw.DataFrame)
-            else "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1).",
-            shape=labels.shape,
+            (
+                "Pass the class of each row, y.idxmax(axis=1)."
+                if isinstance(y, nw.DataFrame)
+                else "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1)."
+            )
+            + ("" if numbers else PROBABILITIES),
+            shape=getattr(y, "shape", labels.shape),
         )
     return labels
 

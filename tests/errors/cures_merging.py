@@ -55,7 +55,7 @@ def declared(levels):
 
 
 def weighted():
-    return bg.NaiveBayes().fit(MORE, Y * 2, np.full(12, 0.1))
+    return bg.NaiveBayes().fit(MORE, Y * 2, np.append(1e-7, np.full(11, 0.1)))
 
 
 CURES = """
@@ -104,7 +104,7 @@ forget(NUMBERS[:1] + 90, Y[:1])
 fit().forget(NUMBERS[:2], Y[:2])
     clf.fit(X[rest], y[rest])
     fit(MORE[2:], (Y * 2)[2:])
-weighted().forget(MORE[SICK], ["sick"] * 6, np.full(6, 0.1))
+weighted().forget(MORE[SICK][1:], ["sick"] * 5, np.full(5, 0.1))
     clf.fit(X[rest], y[rest])
     fit(MORE[3:], (Y * 2)[3:])
 forget(NUMBERS[:1], Y[:1], power_transform=True)

@@ -269,6 +269,9 @@ fitted_wards().predict_set(WARDS, 0.999, by="ward")
 copy.copy(fitted()).predict_set(table(), 0.5)
     X_fit=X, y_fit=y
     copy.copy(fitted()).predict_set(table(), 0.5, X_fit=table(), y_fit=Y)
+fitted().predict_set(table(), 0.5, X_fit=table())
+    X_fit=X, y_fit=y
+    fitted().predict_set(table(), 0.5, X_fit=table(), y_fit=Y)
 words("good film")
     [X]
     fit_words().predict(["good film"])

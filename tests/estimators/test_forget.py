@@ -150,3 +150,17 @@ def test_what_rests_on_single_rows_does_not_forget(make, sentence, iris):
     X, y = iris
     with pytest.raises(UnsupportedOperation, match=sentence):
         make().fit(X, y).forget(X[:3], y[:3])
+
+
+@pytest.mark.parametrize("name", ["naive", "linear", "quadratic", "counts"])
+def test_levels_and_classes_of_fractional_weight_go(name):
+    """Shares of .9, .8, .7 and so on sum to a little more than their parts."""
+    shares = pd.DataFrame({"a": [0.9, 0.8, 0.7, 0.3, 0.2, 0.1], "c": [0, 0, 0, 0, 0.3, 0.7]})
+    shares.insert(1, "b", 1 - shares.sum(axis=1))
+    X = pd.DataFrame({"s": list("xxxxyy"), "n": [1.0, 2, 3, 4, 5, 6], "m": [2.0, 1, 4, 3, 6, 6]})
+    X = X if name == "naive" else X[["n", "m"]]
+    for soft, kept in ((shares, shares[["a", "b"]]), (shares[["b", "a"]], None)):
+        y = soft.div(soft.sum(axis=1), axis=0)
+        rest = (y if kept is None else y[kept.columns])[:4]
+        found = MAKERS[name]().fit(X, y).forget(X[4:], y[4:])
+        same(found, MAKERS[name]().fit(X[:4], rest), X)

@@ -141,6 +141,49 @@ def test_loaded_copied_and_merged_classifiers_take_the_rows_of_the_fit(tmp_path)
         loaded.predict_set(new, X_fit=X[1:], y_fit=y[1:])
 
 
+def test_rows_of_the_fit_are_passed_whole_and_are_those_of_the_fit():
+    clf, X, y, new = naive()
+    for part in ({"X_fit": X}, {"y_fit": y}, {"weight_fit": np.ones(60)}):
+        with pytest.raises(InvalidArgument, match=r"are passed without [Xy]_fit"):
+            clf.predict_set(new, **part)
+    others = X.assign(dose=X.dose.to_numpy()[::-1])
+    with pytest.raises(UnsupportedOperation, match=r"cannot have been in the fit.*'dose'"):
+        clf.predict_set(new, X_fit=others, y_fit=y)
+
+
+MADE = {
+    "kernels": lambda: bg.NaiveBayes(bg.KernelDensity()),
+    "average": lambda: bg.NaiveBayes(columns="average"),
+    "bins": lambda: bg.NaiveBayes(bg.Categorical(), bins=4),
+    "powers": lambda: bg.NaiveBayes(power_transform=True),
+    "pattern": lambda: bg.NaiveBayes(missing="informative"),
+    "shared": lambda: bg.LDA(inference="expected", levels="indicators"),
+    "apart": lambda: bg.QDA(inference="expected", levels="indicators"),
+    "weights": lambda: bg.NaiveBayes(class_prior="uniform"),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_rows_that_are_passed_are_as_good_as_kept_ones(name):
+    X, y = mixed(60)
+    X = X[["dose", "age"]] if name == "kernels" else X
+    new = mixed(5, seed=1)[0][list(X)]
+    weight = np.random.default_rng(0).random(60) if name == "weights" else None
+    clf = MADE[name]().fit(X, y, sample_weight=weight)
+    order, turned = np.arange(60)[::-1], None if weight is None else weight[::-1]
+    passed = {"X_fit": X.iloc[order], "y_fit": y[order], "weight_fit": turned}
+    found = clf.predict_set(new, 0.7, **passed)
+    np.testing.assert_array_equal(found, clf.predict_set(new, 0.7))
+
+
+def test_a_fault_of_the_model_names_no_rows_of_a_source(tmp_path):
+    clf, _, _, new = naive()
+    clf.save(tmp_path / "clf.bgm")
+    new.to_parquet(tmp_path / "new.parquet")
+    with pytest.raises(UnsupportedOperation, match=r"^predict_set needs the rows of the fit"):
+        bg.load(tmp_path / "clf.bgm").predict_set(tmp_path / "new.parquet")
+
+
 def test_a_stack_ranks_among_the_predictions_that_weighed_it(tmp_path):
     X, y = mixed(80)
     new = mixed(40, seed=1)[0]
@@ -263,3 +306,34 @@ def test_full_covers_whatever_the_model(by):
         sets = clf.predict_set(X[24:], 0.8, by=by)
         found.append(sets[np.arange(10), np.searchsorted(clf.classes_, y[24:])].mean())
     assert np.mean(found) >= 0.8 - 4 * np.std(found) / np.sqrt(len(found))
+
+
+def test_a_set_depends_on_no_other_new_row():
+    X, y = mixed(60)
+    X, new = X[["dose"]].assign(half=X.dose**2), mixed(6, seed=1)[0][["dose"]]
+    new["half"] = new.dose**2
+    clf = bg.LDA().fit(X, y)
+    whole, ran = clf.predict_set(new, 0.7, return_method=True)
+    assert ran == "full"
+    new.loc[[1, 4], "half"] = np.nan
+    for by in (None, "class"):
+        sets, ran = clf.predict_set(new, 0.7, by=by, return_method=True)
+        rows = [clf.predict_set(new[i : i + 1], 0.7, by=by, return_method=True) for i in range(6)]
+        assert ran == "mixed" and [one for _, one in rows].count("left_out") == 2
+        np.testing.assert_array_equal(sets, np.concatenate([found for found, _ in rows]))
+        if by is None:
+            np.testing.assert_array_equal(sets[[0, 2, 3, 5]], whole[[0, 2, 3, 5]])
+    with pytest.raises(UnsupportedOperation, match="missing cells of joint blocks as they are"):
+        clf.predict_set(new, method="full")
+    assert clf.predict_set(new, method="left_out", return_method=True)[1] == "left_out"
+
+
+def test_joint_blocks_fitted_to_missing_cells_have_sets_of_expected_fits():
+    X, y = mixed(60)
+    numbers, new = X[["dose", "age"]], mixed(5, seed=1)[0][["dose", "age"]]
+    for kind in (bg.LDA, bg.QDA):
+        clf = kind().fit(numbers, y)
+        with pytest.raises(UnsupportedOperation, match="Pass inference='expected'"):
+            clf.predict_set(new)
+        clf.set_params(inference="expected").fit(numbers, y)
+        assert clf.predict_set(new, return_method=True)[1] == "left_out"

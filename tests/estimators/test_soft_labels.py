@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
 import bayesgen as bg
 from bayesgen import calibrate
@@ -326,3 +327,34 @@ def test_expected_scores_are_means_over_the_classes_that_a_row_may_have():
         calibrate.area_under_roc(quarters, copies[::4]),
         calibrate.area_under_roc(1 - event, copies),
     )
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of NumPy's matrix
+@pytest.mark.parametrize(
+    "kind", [lambda p: p.tolist(), np.matrix, csr_array, lambda p: pd.DataFrame(p).astype(object)]
+)
+def test_probabilities_in_another_container_are_refused_with_one_that_is_read(kind):
+    with pytest.raises(bg.errors.InvalidData, match=r"\(50, 3\).*a DataFrame or an array of num"):
+        bg.NaiveBayes().fit(X, kind(np.asarray(P, dtype=float)))
+
+
+@pytest.mark.parametrize("kind", ["features", "densities", "regions", "intervals", "reliability"])
+def test_plots_of_labels_need_one_class_each(kind):
+    plot = getattr(bg.LDA().fit(X, P), f"plot_{kind}")
+    with pytest.raises(bg.errors.InvalidData, match=r"y\.(idxmax|argmax)\(axis=1\)"):
+        plot(X, P)
+
+
+def test_sets_of_a_stack_within_a_column_name_what_a_stack_can_do():
+    stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], random_state=0)
+    table = X.assign(site=np.arange(50.0) % 2)
+    stack.fit(table, P)
+    with pytest.raises(bg.errors.UnsupportedOperation, match="Pass by=None or by='class'"):
+        stack.predict_set(table[:3], 0.5, by="site")
+    for by in (None, "class"):
+        assert stack.predict_set(table[:3], 0.5, by=by).shape == (3, 3)
+
+
+def test_an_estimate_of_prevalence_does_not_deny_that_rows_were_kept():
+    found = repr(bg.NaiveBayes().fit(X, P).estimate_prevalence(X, random_state=0))
+    assert "not checked, which takes the rows of the fit, of one class each" in found

@@ -3,12 +3,13 @@
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from bayesgen import predict
 from bayesgen.errors import InvalidData, Words
 from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.prediction_sets import RowsOfFit
 from bayesgen.schema import Column
 from bayesgen.sources import (
     ANSWERS,
@@ -87,6 +88,10 @@ class Answers:
             if ANSWERS[name].posterior:
                 option = f"--{name.removeprefix('predict_')}"
                 predict.require_posterior(posterior, Words(name, option))
+        if (sets := self.asked.get("predict_set")) is not None:
+            X, y, weight = (sets.get(name) for name in ("X_fit", "y_fit", "weight_fit"))
+            rows = RowsOfFit(self.classifier, X, y, weight, by=cast(Hashable, sets.get("by")))
+            rows.require(cast(str, sets.get("method", "auto")))
 
     @property
     def schema(self) -> Any:

@@ -61,6 +61,16 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
 
 
+def require_among(state: TrainingState, rows: TrainingRows) -> None:
+    """Reject rows that cannot have been in the fit, judged by their statistics.
+
+    Raises:
+        UnsupportedOperation: with column and class.
+    """
+    learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="missing")
+    _without(state, learned.statistics, exact=False, most=np.inf)
+
+
 def _without(
     state: TrainingState, part: ModelStatistics, *, exact: bool, most: float
 ) -> ModelStatistics:
