@@ -575,6 +575,10 @@ class Classifier(Estimator):
         are a random sample of it. "auto" chooses "left_out" if each class has at least 15 labeled
         rows (40 for a stack) and exact leave-one-out is available, else "density".
 
+        With `groups=` densities are those of the row's group, and left-out rows those of the group
+        of X_new: "left_out" needs rows of one group of the fit, and no stack. Pass the rows of one
+        group at a time, since label shift is tested among the rows of the groups of X_new together.
+
         Every column is tested for label shift. Where it is rejected at p < .001 over all columns, a
         warning and the result say so; the column that defines a population, and what it determines,
         must not be features.
@@ -686,7 +690,8 @@ class Classifier(Estimator):
         """Return the fitted classifier, as populations are compared by it."""
         read = functools.partial(self._read, reset=False)
         fitted = self._fitted()
-        return PopulationModel(fitted, read, self._encode_rows, self._rows_of_fit, self._left_out)
+        rows, encode = self._rows_of_fit, self._encode_rows
+        return PopulationModel(fitted, read, encode, rows, self._left_out, self.groups)
 
     # -- decisions ---------------------------------------------------------------------------------
 

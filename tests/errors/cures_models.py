@@ -251,6 +251,9 @@ of_wards(WARDS, groups="dose")
 of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77), groups="row")
     leave out groups=
     of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77))
+of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="left_out")
+    Pass method='density'
+    of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="density")
 of_wards(WARDS).group_summary()
     bg.NaiveBayes(groups='site')
     of_wards(WARDS, groups="ward").group_summary()

@@ -361,6 +361,70 @@ class TestRows:
         assert clf.typicality(X).shape == (len(y),)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+class TestPrevalence:
+    """Prevalence among rows of a group: where groups are apart, that of a fit to the group."""
+
+    @staticmethod
+    def fits(monkeypatch, **options):
+        """Return rows, classes, a fit with groups that have nothing in common, and one of a site."""
+        only(monkeypatch, 0)
+        X, y = sites(n=60)
+        own = (X.site == "q").to_numpy()
+        make = CASES["normal"][1]
+        clf = make(groups="site", random_state=0, **options).fit(X, y)
+        return X, own, clf, make(random_state=0, **options).fit(X[own][NAMES], y[own])
+
+    @pytest.mark.parametrize("temper", [None, 0.5])
+    def test_by_densities(self, monkeypatch, temper):
+        X, own, clf, alone = self.fits(monkeypatch, temper=temper)
+        options = {"method": "density", "draws": 4000, "random_state": 0}
+        one = clf.estimate_prevalence(X[own], **options)
+        other = alone.estimate_prevalence(X[own][NAMES], **options)
+        # sd .1 at most, 4,000 draws: 4 standard errors of a difference
+        close(one.mean, other.mean, 0.01)
+        close(one.draws.std(axis=0), other.draws.std(axis=0), 0.01)
+
+    def test_densities_are_those_of_the_group_of_each_row(self, monkeypatch):
+        X, own, clf, _ = self.fits(monkeypatch)
+        options = {"method": "density", "draws": 500, "random_state": 0}
+        turned = clf.estimate_prevalence(X[own | (X.site == "p")][::-1], **options).mean
+        close(turned, clf.estimate_prevalence(X[own | (X.site == "p")], **options).mean, 0.02)
+
+    def test_left_out_rows_are_those_of_the_group(self, monkeypatch):
+        X, own, clf, alone = self.fits(monkeypatch)
+        assert clf.estimate_prevalence(X[own], random_state=0).report.method == "left_out"
+        one = clf._population_model().left_out_rows(np.array([1]))
+        other = alone._population_model().left_out_rows()
+        close(one.log_proba, other.log_proba, 1e-9)
+        assert one.codes.tolist() == other.codes.tolist()
+
+    @pytest.mark.parametrize("change", [{}, {"site": "new"}])
+    def test_rows_of_several_groups_or_of_a_new_one(self, change):
+        X, y = sites(n=40)
+        clf = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
+        rows = X.assign(**change)
+        assert clf.estimate_prevalence(rows, random_state=0).report.method == "density"
+        with pytest.raises(bg.errors.UnsupportedOperation, match="method='density'"):
+            clf.estimate_prevalence(rows, method="left_out")
+
+    @pytest.mark.parametrize("container", ["frame", "array"])
+    def test_label_shift_is_tested_within_the_group(self, container):
+        X, y = sites(n=80)
+        name = "site"
+        if container == "array":
+            X = X.assign(site=np.repeat(range(4), 80)).to_numpy()
+            name = "x2"
+        clf = bg.NaiveBayes(groups=name, random_state=0).fit(X, y)
+        own = X[80:160]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert clf.estimate_prevalence(own, random_state=0).rejected == ()
+        found = clf.check_label_shift(own)
+        assert name not in found.index
+        assert (found.p_value > 0.01).all()
+
+
 class TestStack:
     """Stacks whose members have groups."""
 
