@@ -102,8 +102,9 @@ class Classifier(Estimator):
         groups: the name of a column that says which group a row is from: a site, a hospital, a
             batch. It is no feature. Parameters and class frequencies of a group are shrunk toward
             those of the other groups, as much as their rows support; a row of a new group, or
-            without one, is predicted as one of a new group (see `group_summary`). None: all rows
-            are of one population.
+            without one, is predicted as one of a new group (see `group_summary`), with a warning if
+            its value is of another type than those of the fit; unseen="error" refuses new groups.
+            None: all rows are of one population.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single

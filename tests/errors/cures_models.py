@@ -32,6 +32,7 @@ import bayesgen as bg
 WARDS = pd.DataFrame(
     {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
 )
+ROOMS = WARDS.assign(ward=np.repeat([1, 2], 40))
 UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
 
 
@@ -251,6 +252,9 @@ of_wards(WARDS, groups="dose")
 of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77), groups="row")
     leave out groups=
     of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77))
+of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}))
+    X['ward'].astype(int)
+    of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}).astype({"ward": int}))
 of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="left_out")
     Pass method='density'
     of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="density")

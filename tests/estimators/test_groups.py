@@ -293,6 +293,23 @@ class TestRows:
         close(new, clf.predict_proba(X[NAMES]), 0)
         assert abs(new - clf.predict_proba(X)).max() > 1e-3
 
+    @pytest.mark.parametrize(
+        ("fitted", "given"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), (["1", "2"], [1.5, 2.0])]
+    )
+    def test_groups_of_another_type_are_told(self, fitted, given):
+        X, y = sites(n_sites=2)
+        clf = bg.NaiveBayes(groups="site").fit(X.assign(site=np.repeat(fitted, 12)), y)
+        with pytest.warns(bg.errors.CountsAsMissing, match="of another type"):
+            new = clf.predict_proba(X.assign(site=np.repeat(given, 12)))
+        close(new, clf.predict_proba(X[NAMES]), 0)
+
+    def test_unseen_error_refuses_new_groups(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site", unseen="error").fit(X, y)
+        with pytest.raises(bg.errors.InvalidData, match="the level 'new'"):
+            clf.predict_proba(X.assign(site="new"))
+        close(clf.predict_proba(X.assign(site=None)).sum(axis=1), 1)
+
     def test_a_new_group_is_wider_than_the_pooled_model(self):
         X, y = sites(n_sites=8, n=20)
         clf = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
@@ -340,6 +357,12 @@ class TestRows:
         parts = clf.evidence(X, 1, 0)
         assert list(parts.columns) == ["(prior)", *NAMES]
         close(parts.sum(axis=1), clf.decision_function(X), 1e-9)
+
+    def test_rows_drawn_from_the_prior_have_groups_of_the_rows(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site")
+        assert clf.sample_prior(48, X, y, random_state=0).X.site.tolist() == X.site.tolist()
+        clf.plot_prior(X, y)
 
     def test_summary(self):
         X, y = sites()
