@@ -40,6 +40,7 @@ from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.inference import (
     ByGroup,
+    Mixture,
     Posterior,
     class_probabilities,
     log_class_probabilities,
@@ -104,7 +105,8 @@ class Classifier(Estimator):
             those of the other groups, as much as their rows support; a row of a new group, or
             without one, is predicted as one of a new group (see `group_summary`), with a warning if
             its value is of another type than those of the fit; unseen="error" refuses new groups.
-            None: all rows are of one population.
+            `sample`, `summary` and `to_datatree` are those of a new group. None: all rows are of
+            one population.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -680,10 +682,16 @@ class Classifier(Estimator):
             {'Adelie': inf, 'Chinstrap': inf, 'Gentoo': inf}
         """
         components = self._fitted_posterior().components
-        if not isinstance(components, ByGroup):
+        if not components.groups:
             raise NoAttribute(
                 "group_summary: the classifier has no groups.",
-                "Fit bg.NaiveBayes(groups='site'), or ask a member: stack.members_['naive'].",
+                "Fit bg.NaiveBayes(groups='site').",
+            )
+        if not isinstance(components, ByGroup):
+            raise NoAttribute(
+                "group_summary: each member of a stack has its own.",
+                "Ask a member: stack.members_[{name!r}].group_summary().",
+                name=next(iter(cast(Mixture, components).members)),
             )
         return group_summary.table(self.state_, components, self._seed)
 

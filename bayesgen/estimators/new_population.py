@@ -79,7 +79,7 @@ class PopulationModel:
     def features(self, X: object) -> Table:
         """Return the table of rows without the column of groups."""
         table, name = self.read(X), self.column_of_groups
-        return table.without(name) if name in table.names else table
+        return table if name is None or name not in table.names else table.without(name)
 
     def beside(self, X_new: object, groups: Labels) -> Populations:
         """Return the labeled rows of the fit, of the groups of new rows, beside these.

@@ -180,7 +180,9 @@ class Schema:
             return encoded_sparse(table, self.names, self.blocks)
         rows = matched(self.names, self.container, table, estimator)
         return {
-            name: encoded_block(columns, rows, NEW if name == GROUPS and unseen != "error" else unseen)
+            name: encoded_block(
+                columns, rows, NEW if name == GROUPS and unseen != "error" else unseen
+            )
             for name, columns in self.blocks.items()
         }
 

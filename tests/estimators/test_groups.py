@@ -390,7 +390,7 @@ class TestPrevalence:
 
     @staticmethod
     def fits(monkeypatch, **options):
-        """Return rows, classes, a fit with groups that have nothing in common, and one of a site."""
+        """Return rows, those of a site, a fit with groups that are apart, and one of the site."""
         only(monkeypatch, 0)
         X, y = sites(n=60)
         own = (X.site == "q").to_numpy()
@@ -513,6 +513,27 @@ class TestRefusals:
         with pytest.raises(bg.errors.BayesgenError) as caught:
             clf.fit(X, y)
         assert words in str(caught.value), str(caught.value)
+
+    def test_rows_of_another_group_are_not_forgotten(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site").fit(X, y)
+        rows = X[:24].assign(site="q")
+        with pytest.raises(bg.errors.UnsupportedOperation, match="12 rows here of group 'q'"):
+            clf.forget(rows, y[:24])
+
+    @pytest.mark.parametrize(("fitted", "later"), [("site", None), (None, "site")])
+    def test_updates_keep_the_groups_of_the_fit(self, fitted, later):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups=fitted).fit(X, y).set_params(groups=later)
+        with pytest.raises(bg.errors.UnsupportedOperation, match="Fit all rows again"):
+            clf.partial_fit(X, y)
+
+    @pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA])
+    def test_a_column_in_place_of_its_name(self, make):
+        X, y = sites()
+        for column in (X.site, X.site.to_numpy(), ["site"]):
+            with pytest.raises(bg.errors.InvalidArgument, match="the name of a column"):
+                make(groups=column).fit(X, y)
 
     def test_rows_without_a_label(self):
         X, y = sites()

@@ -2,11 +2,11 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors import UnsupportedOperation, Words
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
@@ -53,7 +53,7 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     for group, part in learned.statistics.groups.items():
         of_group = dataclasses.replace(state, statistics=groups.pop(group))
         # of rounding in a group what matters is its share of what all groups and the prior add
-        rest = _without(of_group, part, exact=exact, most=np.inf)
+        rest = _without(of_group, part, exact=exact, most=np.inf, group=group)
         if rest.count.sum() > ERROR * of_group.statistics.count.sum():
             groups[group] = rest
     stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
@@ -62,7 +62,12 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
 
 
 def _without(
-    state: TrainingState, part: ModelStatistics, *, exact: bool, most: float
+    state: TrainingState,
+    part: ModelStatistics,
+    *,
+    exact: bool,
+    most: float,
+    group: Hashable | None = None,
 ) -> ModelStatistics:
     """Return the statistics of a state without rows that must be among them; see `remaining`.
 
@@ -71,6 +76,7 @@ def _without(
         part: their statistics.
         exact: whether all weights are whole numbers.
         most: relative rounding error of what is left that is accepted.
+        group: whose statistics they are; None: those of all rows.
     """
     whole = state.statistics
     count, foreign, error = subtracted(whole.count, part.count, exact=exact)
@@ -78,10 +84,11 @@ def _without(
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
             raise UnsupportedOperation(
-                "class {label!r} has {found:g} rows here (sum of weights), but the fit had "
+                "class {label!r} has {found:g} rows here{where} (sum of weights), but the fit had "
                 "{fitted:g}.",
                 "Pass rows of the fit, each once and with the weight it had there.",
                 label=label,
+                where=Words("" if group is None else f" of group {group!r}"),
                 found=float(part.count[k]),
                 fitted=float(whole.count[k]),
             )
