@@ -521,6 +521,12 @@ class TestRefusals:
         with pytest.raises(bg.errors.UnsupportedOperation, match="12 rows here of group 'q'"):
             clf.forget(rows, y[:24])
 
+    def test_rows_of_a_group_are_forgotten_once(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site").fit(X, y).forget(X[:12], y[:12])
+        with pytest.raises(bg.errors.UnsupportedOperation, match="the level 'p', which the fit"):
+            clf.forget(X[:2], y[:2])
+
     @pytest.mark.parametrize(("fitted", "later"), [("site", None), (None, "site")])
     def test_updates_keep_the_groups_of_the_fit(self, fitted, later):
         X, y = sites()

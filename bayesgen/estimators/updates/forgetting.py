@@ -14,8 +14,8 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import Schema
-from bayesgen.table import Table
+from bayesgen.schema import GROUPS, Schema
+from bayesgen.table import Name, Table
 
 ERROR = 1e-9
 """Relative rounding error of the statistics that are left above which rows are not forgotten."""
@@ -50,6 +50,8 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     if np.count_nonzero(left.count > 0) < 2:
         raise too_few_classes(state.classes[left.count > 0].tolist())
     groups = dict(state.statistics.groups)
+    if gone := [group for group in learned.statistics.groups if group not in groups]:
+        raise _strange_levels(state.schema.blocks[GROUPS][0].name, gone, list(groups))
     for group, part in learned.statistics.groups.items():
         of_group = dataclasses.replace(state, statistics=groups.pop(group))
         # of rounding in a group what matters is its share of what all groups and the prior add
@@ -129,14 +131,19 @@ def _require_levels(schema: Schema, table: Table) -> None:
         if any(later.n_levels(name)):
             for column, grown in zip(columns, later.blocks[name], strict=True):
                 if new := grown.levels[len(column.levels) :]:
-                    raise UnsupportedOperation(
-                        "column {column!r} has the {levels:named level}, which the fit did not "
-                        "have; it had {existing:listed 10}.",
-                        "Pass rows of the fit.",
-                        column=column.name,
-                        levels=new,
-                        existing=column.levels,
-                    )
+                    raise _strange_levels(column.name, new, column.levels)
+
+
+def _strange_levels(column: Name, new: Sequence, existing: Sequence) -> UnsupportedOperation:
+    """Return the error that no row of the fit had some levels of a column."""
+    return UnsupportedOperation(
+        "column {column!r} has the {levels:named level}, which the fit did not have; it had "
+        "{existing:listed 10}.",
+        "Pass rows of the fit.",
+        column=column,
+        levels=new,
+        existing=existing,
+    )
 
 
 def _require_part(state: TrainingState, name: str, found: Remainder, most: float) -> None:
