@@ -628,7 +628,8 @@ class Classifier(Estimator):
         in a single line indicates that this column shifted; in "(density)" alone, that rows became
         noisier or their columns depend on each other differently. The smallest p_value times the
         number of lines is the p-value of the whole table (Bonferroni). A shift of all columns
-        toward another class cannot be distinguished from a change in prevalence.
+        toward another class cannot be distinguished from a change in prevalence. With `groups=` new
+        rows are tested beside the rows of their groups, if the fit had any: pass one at a time.
 
         Args:
             X_new: rows without labels.

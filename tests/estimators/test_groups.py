@@ -465,6 +465,21 @@ class TestStack:
         assert (low <= high).all()
         assert np.isfinite(stack.loo(X, y).log_proba).all()
 
+    def test_prevalence_of_a_group(self):
+        """By densities; of a stack of one member that has no power, near the member's."""
+        X, y = sites(n=60)
+        own = X[X.site == "q"]
+        naive = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
+        stack = bg.StackedClassifier(
+            {"naive": bg.NaiveBayes()}, groups="site", random_state=0, progress=False
+        ).fit(X, y)
+        options = {"method": "density", "random_state": 0}
+        found = stack.estimate_prevalence(own, random_state=0)
+        assert found.report.method == "density" and found.rejected == ()
+        close(found.mean, naive.estimate_prevalence(own, **options).mean, 0.05)
+        with pytest.raises(bg.errors.UnsupportedOperation, match="method='density'"):
+            stack.estimate_prevalence(own, method="left_out")
+
     def test_intervals_have_the_class_frequencies_of_the_group(self):
         """Of a stack of one member they are those of the member."""
         X, y = sites(n=20)
