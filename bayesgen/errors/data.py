@@ -227,6 +227,25 @@ def unseen_levels(
     )
 
 
+def groups_of_another_type(
+    column: object, levels: Sequence, count: Count, n_rows: Count, existing: Sequence
+) -> CountsAsMissing:
+    """Groups that are of another type than those of the training rows are new ones."""
+    return CountsAsMissing(
+        f"{UNSEEN} They are of another type, and their rows count as rows of a new group.",
+        Cure(
+            "Give the column the type that it had, X[{column!r}].astype({type}).",
+            "Write the groups as in the rows of the fit.",
+        ),
+        column=column,
+        levels=levels,
+        count=count,
+        n_rows=n_rows,
+        existing=existing,
+        type=Code(type(existing[0]).__name__),
+    )
+
+
 def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
     """Return how cells that are not numbers become missing, and the fields of this cure.
 

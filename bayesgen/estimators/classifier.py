@@ -40,6 +40,7 @@ from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.inference import (
     ByGroup,
+    Mixture,
     Posterior,
     class_probabilities,
     log_class_probabilities,
@@ -102,8 +103,10 @@ class Classifier(Estimator):
         groups: the name of a column that says which group a row is from: a site, a hospital, a
             batch. It is no feature. Parameters and class frequencies of a group are shrunk toward
             those of the other groups, as much as their rows support; a row of a new group, or
-            without one, is predicted as one of a new group (see `group_summary`). None: all rows
-            are of one population.
+            without one, is predicted as one of a new group (see `group_summary`), with a warning if
+            its value is of another type than those of the fit; unseen="error" refuses new groups.
+            `sample`, `summary` and `to_datatree` are those of a new group. None: all rows are of
+            one population.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -582,6 +585,10 @@ class Classifier(Estimator):
         are a random sample of it. "auto" chooses "left_out" if each class has at least 15 labeled
         rows (40 for a stack) and exact leave-one-out is available, else "density".
 
+        With `groups=` densities are those of the row's group, and left-out rows those of the group
+        of X_new: "left_out" needs rows of one group of the fit, and no stack. Pass the rows of one
+        group at a time, since label shift is tested among the rows of the groups of X_new together.
+
         Every column is tested for label shift. Where it is rejected at p < .001 over all columns, a
         warning and the result say so; the column that defines a population, and what it determines,
         must not be features.
@@ -628,7 +635,8 @@ class Classifier(Estimator):
         in a single line indicates that this column shifted; in "(density)" alone, that rows became
         noisier or their columns depend on each other differently. The smallest p_value times the
         number of lines is the p-value of the whole table (Bonferroni). A shift of all columns
-        toward another class cannot be distinguished from a change in prevalence.
+        toward another class cannot be distinguished from a change in prevalence. With `groups=` new
+        rows are tested beside the rows of their groups, if the fit had any: pass one at a time.
 
         Args:
             X_new: rows without labels.
@@ -682,10 +690,16 @@ class Classifier(Estimator):
             {'Adelie': inf, 'Chinstrap': inf, 'Gentoo': inf}
         """
         components = self._fitted_posterior().components
-        if not isinstance(components, ByGroup):
+        if not components.groups:
             raise NoAttribute(
                 "group_summary: the classifier has no groups.",
-                "Fit bg.NaiveBayes(groups='site'), or ask a member: stack.members_['naive'].",
+                "Fit bg.NaiveBayes(groups='site').",
+            )
+        if not isinstance(components, ByGroup):
+            raise NoAttribute(
+                "group_summary: each member of a stack has its own.",
+                "Ask a member: stack.members_[{name!r}].group_summary().",
+                name=next(iter(cast(Mixture, components).members)),
             )
         return group_summary.table(self.state_, components, self._seed)
 
@@ -693,7 +707,8 @@ class Classifier(Estimator):
         """Return the fitted classifier, as populations are compared by it."""
         read = functools.partial(self._read, reset=False)
         fitted = self._fitted()
-        return PopulationModel(fitted, read, self._encode_rows, self._rows_of_fit, self._left_out)
+        rows, encode = self._rows_of_fit, self._encode_rows
+        return PopulationModel(fitted, read, encode, rows, self._left_out, self.groups)
 
     # -- decisions ---------------------------------------------------------------------------------
 

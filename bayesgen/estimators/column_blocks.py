@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from numbers import Integral
 
 from bayesgen.arguments import one_of
 from bayesgen.errors import InvalidArgument, InvalidData
@@ -62,15 +63,29 @@ def features(table: Table, groups: Name | None) -> Names:
     """Return the columns of a table but that of groups, if there is one.
 
     Raises:
+        InvalidArgument: groups are no name.
         InvalidData: the table has no such column, or no other.
     """
     if groups is None:
         return table.names
-    if table.is_sparse or groups not in table.names:
+    if not isinstance(groups, str | Integral):
+        raise InvalidArgument(
+            "groups= is of type {kind}, and takes the name of a column of X.",
+            "Add the groups as a column, X.assign(group=...), and pass groups='group'.",
+            kind=type(groups).__name__,
+        )
+    if table.is_sparse:
         raise InvalidData(
-            "groups= names the column {column!r}, which X does not have.",
-            "Add it, X.assign(**{{{column!r}: ...}}), or leave out groups=.",
+            "groups= names the column {column!r}, and groups of a sparse X are not read.",
+            "Pass a DataFrame.",
             column=groups,
+        )
+    if groups not in table.names:
+        raise InvalidData(
+            "groups= names the column {column!r}, which X does not have; it has {names:listed 10}.",
+            "Name one of these, add it, X.assign(**{{{column!r}: ...}}), or leave out groups=.",
+            column=groups,
+            names=list(table.names),
         )
     names = tuple(name for name in table.names if name != groups)
     if not names:

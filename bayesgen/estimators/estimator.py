@@ -219,6 +219,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             check_declared(rows.classes, declared)
             seed = training.drawn_seed(self.random_state, self.inference)
             return self._new_state(rows, declared), seed, (rows,) if learned else ()
+        accumulation.require_groups(self.state_.schema, self.groups)
         if not self._training:
             had_unlabelled = self.state_.unlabelled is not None
             accumulation.require_no_rows(learned, had_unlabelled=had_unlabelled)

@@ -9,11 +9,13 @@ from sklearn.utils import _safe_indexing
 
 from bayesgen import predict
 from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.estimator import EncodedRows
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
+from bayesgen.inference.components import codes_of_groups
 from bayesgen.prevalence import (
     LeftOutRows,
     Populations,
@@ -22,8 +24,11 @@ from bayesgen.prevalence import (
     estimated,
     table_of_shift,
 )
-from bayesgen.table import Table
-from bayesgen.typing import DataFrame
+from bayesgen.table import Name, Table
+from bayesgen.typing import DataFrame, Encoded, Labels, Weights
+
+ALL: Labels = np.empty(0, dtype=int)
+"""Groups of rows that have none: all rows are of one population."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +37,7 @@ class PopulationModel:
 
     fitted: the model. read, encode: rows as it reads them. rows_of_fit: (what, cure) -> X, y and
     weights as they were passed, or an error. left_out: predictions of the rows of the fit, each
-    from the others, where they were found by the fit.
+    from the others, where they were found by the fit. column_of_groups: which is no feature.
     """
 
     fitted: Fitted
@@ -40,6 +45,7 @@ class PopulationModel:
     encode: Callable[[object], EncodedRows]
     rows_of_fit: Callable[..., tuple[object, object, object]]
     left_out: LeftOutRows | None
+    column_of_groups: Name | None = None
 
     @property
     def classes(self) -> np.ndarray:
@@ -53,6 +59,7 @@ class PopulationModel:
         """
         posterior, encoded, n_rows = self.encode(X_new)
         weight = validation.weights_of(request.sample_weight, n_rows)
+        groups = self.groups_of(encoded, n_rows)
         return estimated(
             request,
             posterior,
@@ -60,18 +67,40 @@ class PopulationModel:
             weight,
             self.classes,
             self.fitted.state.statistics.count,
-            self.left_out_rows,
-            (lambda: self.beside(X_new)) if checked else None,
+            lambda: self.left_out_rows(groups),
+            (lambda: self.beside(X_new, groups)) if checked else None,
         )
 
-    def beside(self, X_new: object) -> Populations:
-        """Return the labeled rows of the fit beside new rows.
+    def groups_of(self, encoded: Encoded, n_rows: int) -> Labels:
+        """Return the groups that rows are of, -1 of a new one; none if rows have no groups."""
+        groups = self.fitted.posterior.components.groups
+        return np.unique(codes_of_groups(groups, encoded, n_rows)) if groups else ALL
+
+    def features(self, X: object) -> Table:
+        """Return the table of rows without the column of groups."""
+        table, name = self.read(X), self.column_of_groups
+        return table if name is None or name not in table.names else table.without(name)
+
+    def beside(self, X_new: object, groups: Labels) -> Populations:
+        """Return the labeled rows of the fit, of the groups of new rows, beside these.
 
         Raises:
             UnsupportedOperation: the classifier does not keep the rows.
         """
-        X, codes, weights = self.labeled(*self.rows_of_fit("estimate_prevalence"))
-        return Populations(self.read(X), codes, weights, self.read(X_new))
+        rows = self.labeled(*self.rows_of_fit("estimate_prevalence"))
+        X, codes, weights = self.within(groups, *rows)
+        return Populations(self.features(X), codes, weights, self.features(X_new))
+
+    def within(
+        self, groups: Labels, X: object, codes: Labels, weights: Weights
+    ) -> tuple[object, Labels, Weights]:
+        """Return the rows of the fit that are of known ones of these groups, or all if none is."""
+        if not (groups >= 0).any():
+            return X, codes, weights
+        _, encoded, n_rows = self.encode(X)
+        known = self.fitted.posterior.components.groups
+        own = np.flatnonzero(np.isin(codes_of_groups(known, encoded, n_rows), groups))
+        return _safe_indexing(X, own), codes[own], weights[own]
 
     def labeled(
         self, X: object, y: object, weight: object
@@ -84,21 +113,32 @@ class PopulationModel:
             X, codes, weights = _safe_indexing(X, labeled), codes[labeled], weights[labeled]
         return X, codes, weights
 
-    def left_out_rows(self) -> LeftOutRows:
+    def left_out_rows(self, groups: Labels = ALL) -> LeftOutRows:
         """Return predictions of the rows of the fit, each from the others.
+
+        groups: of the new rows; the rows of the fit are those of the same group.
 
         Raises:
             UnsupportedOperation: the posterior is not in closed form; the classifier does not keep
-                the rows.
+                the rows; new rows of a new group or of several, or a stack with groups.
         """
+        of_one = len(groups) == 1 and groups[0] >= 0 and self.left_out is None
+        if len(groups) and not of_one:
+            raise unsupported(
+                "method='left_out' with groups",
+                "errors are counted among the rows of one group, and X_new is of several or of a "
+                "new one, or the classifier is a stack",
+                "Pass method='density'.",
+            )
         if self.left_out is not None:
             return self.left_out
         components, cure = self.fitted.posterior.components, "Pass method='density'"
         components.require_leave_one_out("method='left_out'", cure)
         X, y, weight = self.rows_of_fit("method='left_out'", f"{cure}.")
-        _, encoded, n_rows = self.encode(X)
         codes = validation.class_codes(y, self.classes)
-        return self.fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
+        weights = validation.weights_of(weight, len(codes))
+        X, codes, weights = self.within(groups, X, codes, weights)
+        return self.fitted.left_out_rows(self.encode(X)[1], codes, weights)
 
     def label_shift(
         self, X_new: object, estimate: Prevalence, X: object, y: object, weight: object
@@ -118,13 +158,14 @@ class PopulationModel:
         fitted = self.fitted.with_class_prior(estimate.draws.mean(axis=0))
         X, codes, weights = self.labeled(X, y, weight)
         check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
+        X, codes, weights = self.within(self.groups_of(*self.encode(X_new)[1:]), X, codes, weights)
         _, encoded, _ = self.encode(X)
         joint = None
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
             fitted.posterior.components.require_loo()
             joint = fitted.left_out(encoded, codes, weights).joint
-        populations = Populations(self.read(X), codes, weights, self.read(X_new))
+        populations = Populations(self.features(X), codes, weights, self.features(X_new))
         earlier, later = (
             predict.log_joint(fitted.posterior, *self.encode(rows)[1:], densities=True)
             for rows in (X, X_new)

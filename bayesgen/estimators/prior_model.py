@@ -20,6 +20,7 @@ from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.model import Reader, model_statistics
 from bayesgen.plots import RankDisplay
 from bayesgen.problem import Problem
+from bayesgen.schema import GROUPS
 from bayesgen.typing import Encoded, Labels, Params
 from bayesgen.user_program import (
     OWNER,
@@ -160,9 +161,13 @@ class LikelihoodPrior(PriorModel):
         return mapped(flat, diagnose.prior_draws(self.problem.model, rng, n))
 
     def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
-        """Return one encoded row for each draw, and its class code."""
+        """Return one encoded row for each draw, of the groups of the template, and its class."""
         rows, y = predict.simulated_rows(self.problem.model.blocks, params, rng)
-        return self.state.restored(self.problem.reader, rows, len(y)), y
+        out = self.state.restored(self.problem.reader, rows, len(y))
+        if GROUPS in self.template:  # the prior is that of each
+            groups = self.template[GROUPS]
+            out[GROUPS] = groups[np.arange(len(y)) % len(groups)]
+        return out, y
 
     def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
         """Return simulated rows without the cells that rows of the template miss, in turn."""

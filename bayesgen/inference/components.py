@@ -267,10 +267,10 @@ class Components(abc.ABC):
         return self.impute(many, len(own), rng, own), weight.T
 
 
-def rows_by_group(
+def codes_of_groups(
     groups: Mapping[int, Components], encoded: Encoded, n_rows: int
-) -> Iterator[tuple[Components, Int[np.ndarray, " row"]]]:
-    """Yield the components of each group among rows, and the positions of its rows.
+) -> Int[np.ndarray, " row"]:
+    """Return the group of each row, -1 of a new one.
 
     groups: of `Components.groups`; rows of groups that are not among them are of a new one.
     """
@@ -278,6 +278,14 @@ def rows_by_group(
     for name, x in encoded.items():
         if name.endswith(GROUPS):
             codes = np.where(np.isin(x[:, 0], list(groups)), x[:, 0], -1)
+    return codes
+
+
+def rows_by_group(
+    groups: Mapping[int, Components], encoded: Encoded, n_rows: int
+) -> Iterator[tuple[Components, Int[np.ndarray, " row"]]]:
+    """Yield the components of each group among rows, and the positions of its rows."""
+    codes = codes_of_groups(groups, encoded, n_rows)
     for code in np.unique(codes).tolist():
         yield groups[code], np.flatnonzero(codes == code)
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.inference import Posterior
-from bayesgen.inference.components import take_rows
+from bayesgen.inference.components import rows_by_group, take_rows
 from bayesgen.inference.draws import some_draws
 from bayesgen.inference.scores import add_weighed
 from bayesgen.likelihoods.base import row_chunks
@@ -120,18 +120,28 @@ def log_densities(
 ) -> Iterator[Float[np.ndarray, "some class row"]]:
     """Yield log p(x given y = k, theta) of all rows, up to constants of rows, some draws at a time.
 
+    theta is of the group of the row, where rows have groups.
+
     powers: of the parts of the likelihood, or one of the whole.
     """
     width = sum(np.size(a) for part in posterior.families.values() for a in part.arrays().values())
     some = min(some, max(1, PARAMETER_FLOATS // max(width, 1)))
+    whole = posterior.components
+    members = [(whole, encoded, slice(None), n_rows)]
+    if whole.groups:
+        found = rows_by_group(whole.groups, encoded, n_rows)
+        members = [(each, take_rows(encoded, at), at, len(at)) for each, at in found]
     for part in row_chunks(len(powers), some):
-        draws = some_draws(posterior.components, rng, len(powers), part)
         power = powers[part]
-        if power.shape[1] == 1:
-            logs = np.moveaxis(draws.each_log_joint(encoded, n_rows) * power, 1, 2)
-        else:
-            parts = np.moveaxis(draws.each_part(encoded, n_rows), 1, 3)
-            logs = np.zeros_like(parts[:, 0])
-            for i in range(parts.shape[1]):
-                add_weighed(logs, parts[:, i], power[:, i])
-        yield np.ascontiguousarray(logs.T)
+        out = np.empty((len(power), len(posterior.log_classes()), n_rows))
+        for components, own, at, size in members:
+            draws = some_draws(components, rng, len(powers), part)
+            if power.shape[1] == 1:
+                logs = np.moveaxis(draws.each_log_joint(own, size) * power, 1, 2)
+            else:
+                parts = np.moveaxis(draws.each_part(own, size), 1, 3)
+                logs = np.zeros_like(parts[:, 0])
+                for i in range(parts.shape[1]):
+                    add_weighed(logs, parts[:, i], power[:, i])
+            out[:, :, at] = logs.T
+        yield out

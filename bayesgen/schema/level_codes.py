@@ -11,13 +11,23 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from bayesgen.errors import Cure, InvalidData, warn
-from bayesgen.errors.data import DECLARE, OTHER_MODEL, UNSEEN, not_binary, unseen_levels
+from bayesgen.errors.data import (
+    DECLARE,
+    OTHER_MODEL,
+    UNSEEN,
+    groups_of_another_type,
+    not_binary,
+    unseen_levels,
+)
 from bayesgen.table import TableColumn
 
 WIDEST = 4096
 """Largest range of a column that is counted rather than sorted: its counts stay in cache."""
 
 CHUNK_ROWS = 8192
+
+NEW = "new"
+"""Treatment of a level absent from the fit: it is a group of its own, unless of another type."""
 
 BITS = 63
 """Bits of a word but for its sign."""
@@ -29,8 +39,8 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
     Args:
         levels: of the column at fit.
         found: the cells; levels and numbers match by value (1 == 1.0 == True).
-        unseen: treatment of a level absent from the fit: "missing" warns, "error" raises, "new"
-            does neither.
+        unseen: treatment of a level absent from the fit: "missing" warns, "error" raises, NEW
+            warns if it is of another type than all levels of the fit.
 
     Raises:
         InvalidData: if unseen is "error".
@@ -39,11 +49,15 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
         return found.values
     look_up = _from_levels if found.kind == "level" else _from_numbers
     codes, strange = look_up(levels, found)
-    if strange.any() and unseen != "new":
+    if strange.any():
         if found.kind == "level":
             new = tuple(found.levels[i] for i in np.unique(found.values[strange]))
         else:
             new = tuple(_python_number(value) for value in np.unique(found.values[strange]))
+        if unseen == NEW:
+            new = tuple(level for level in new if _type(level) not in set(map(_type, levels)))
+            if not new:
+                return codes
         facts: dict[str, Any] = {"column": found.name, "levels": new, "existing": levels}
         facts |= {"count": int(strange.sum()), "n_rows": len(strange)}
         if unseen == "error":
@@ -52,8 +66,13 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
                 f'Declare the column before fitting, {DECLARE}, or pass unseen="missing".',
                 **facts,
             )
-        warn(unseen_levels(**facts))
+        warn(groups_of_another_type(**facts) if unseen == NEW else unseen_levels(**facts))
     return codes
+
+
+def _type(level: object) -> type:
+    """Return the type of a level; numbers have one, since they match by value."""
+    return float if isinstance(level, bool | int | float) else type(level)
 
 
 def binary_values(levels: tuple, found: TableColumn, unseen: str) -> Float[np.ndarray, " row"]:

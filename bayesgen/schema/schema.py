@@ -28,6 +28,7 @@ from bayesgen.schema.blocks import (
     power_transforms_of,
     united_block,
 )
+from bayesgen.schema.level_codes import NEW
 from bayesgen.schema.matching import MatchedTable, check_number, matched
 from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
@@ -164,7 +165,8 @@ class Schema:
         Args:
             table: rows of the same columns; those of a frame may stand in any order, and absent
                 ones are missing (`check_columns` warns of them, and refuses others).
-            unseen: a level absent from the fit is "missing" (with a warning) or an "error".
+            unseen: a level absent from the fit is "missing" (with a warning, but a group only if
+                it is of another type than those of the fit) or an "error".
             estimator: named in the error about a wrong number of columns.
 
         Raises:
@@ -178,7 +180,9 @@ class Schema:
             return encoded_sparse(table, self.names, self.blocks)
         rows = matched(self.names, self.container, table, estimator)
         return {
-            name: encoded_block(columns, rows, "new" if name == GROUPS else unseen)
+            name: encoded_block(
+                columns, rows, NEW if name == GROUPS and unseen != "error" else unseen
+            )
             for name, columns in self.blocks.items()
         }
 

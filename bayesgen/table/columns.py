@@ -154,6 +154,14 @@ class Table:
         columns = tuple(column.take(rows) for column in self.columns)
         return Table(columns, len(columns[0].values), self.container)
 
+    def without(self, name: Name) -> "Table":
+        """Return the table of the other columns."""
+        kept = [i for i, other in enumerate(self.names) if other != name]
+        names = [self.names[i] for i in kept]
+        if self.matrix is not None:
+            return matrix_table(self.matrix[:, kept], names, self.container)
+        return Table(tuple(self.columns[i] for i in kept), self.n_rows, self.container)
+
     def presence(self) -> "Table":
         """Return 1 where a table of counts has one above 0, else 0; missing cells stay so.
 

@@ -32,7 +32,18 @@ import bayesgen as bg
 WARDS = pd.DataFrame(
     {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
 )
+ROOMS = WARDS.assign(ward=np.repeat([1, 2], 40))
 UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
+
+
+def stack_of_wards():
+    clf = bg.StackedClassifier({"naive": bg.NaiveBayes()}, groups="ward", progress=False)
+    return clf.fit(WARDS, np.tile(["ill", "well"], 40))
+
+
+def more_of_wards(groups):
+    clf, y = of_wards(WARDS, groups="ward"), np.tile(["ill", "well"], 40)
+    return clf.set_params(groups=groups).partial_fit(WARDS, y)
 
 
 def of_wards(X, **params):
@@ -236,6 +247,11 @@ of_wards(WARDS, groups="site")
 of_wards(WARDS, groups="site")
     X.assign(**{'site': ...})
     of_wards(WARDS.assign(site=WARDS["ward"]), groups="site")
+of_wards(WARDS, groups=WARDS["ward"])
+    X.assign(group=...), and pass groups='group'
+    of_wards(WARDS.assign(group=WARDS["ward"]), groups="group")
+of_wards(WARDS[["dose"]].to_numpy(), groups=3)
+    no such column; it has 'x0'
 of_wards(WARDS[["ward"]], groups="ward")
     leave out groups=
     of_wards(WARDS[["ward"]])
@@ -251,6 +267,18 @@ of_wards(WARDS, groups="dose")
 of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77), groups="row")
     leave out groups=
     of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77))
+of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}))
+    X['ward'].astype(int)
+    of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}).astype({"ward": int}))
+of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="left_out")
+    Pass method='density'
+    of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="density")
+more_of_wards(groups=None)
+    set_params(groups='ward')
+    more_of_wards(groups="ward")
+stack_of_wards().group_summary()
+    stack.members_['naive'].group_summary()
+    stack_of_wards().members_["naive"].group_summary()
 of_wards(WARDS).group_summary()
     bg.NaiveBayes(groups='site')
     of_wards(WARDS, groups="ward").group_summary()

@@ -293,6 +293,23 @@ class TestRows:
         close(new, clf.predict_proba(X[NAMES]), 0)
         assert abs(new - clf.predict_proba(X)).max() > 1e-3
 
+    @pytest.mark.parametrize(
+        ("fitted", "given"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), (["1", "2"], [1.5, 2.0])]
+    )
+    def test_groups_of_another_type_are_told(self, fitted, given):
+        X, y = sites(n_sites=2)
+        clf = bg.NaiveBayes(groups="site").fit(X.assign(site=np.repeat(fitted, 12)), y)
+        with pytest.warns(bg.errors.CountsAsMissing, match="of another type"):
+            new = clf.predict_proba(X.assign(site=np.repeat(given, 12)))
+        close(new, clf.predict_proba(X[NAMES]), 0)
+
+    def test_unseen_error_refuses_new_groups(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site", unseen="error").fit(X, y)
+        with pytest.raises(bg.errors.InvalidData, match="the level 'new'"):
+            clf.predict_proba(X.assign(site="new"))
+        close(clf.predict_proba(X.assign(site=None)).sum(axis=1), 1)
+
     def test_a_new_group_is_wider_than_the_pooled_model(self):
         X, y = sites(n_sites=8, n=20)
         clf = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
@@ -341,6 +358,12 @@ class TestRows:
         assert list(parts.columns) == ["(prior)", *NAMES]
         close(parts.sum(axis=1), clf.decision_function(X), 1e-9)
 
+    def test_rows_drawn_from_the_prior_have_groups_of_the_rows(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site")
+        assert clf.sample_prior(48, X, y, random_state=0).X.site.tolist() == X.site.tolist()
+        clf.plot_prior(X, y)
+
     def test_summary(self):
         X, y = sites()
         summary = bg.NaiveBayes(groups="site", random_state=0).fit(X, y).group_summary()
@@ -361,6 +384,70 @@ class TestRows:
         assert clf.typicality(X).shape == (len(y),)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+class TestPrevalence:
+    """Prevalence among rows of a group: where groups are apart, that of a fit to the group."""
+
+    @staticmethod
+    def fits(monkeypatch, **options):
+        """Return rows, those of a site, a fit with groups that are apart, and one of the site."""
+        only(monkeypatch, 0)
+        X, y = sites(n=60)
+        own = (X.site == "q").to_numpy()
+        make = CASES["normal"][1]
+        clf = make(groups="site", random_state=0, **options).fit(X, y)
+        return X, own, clf, make(random_state=0, **options).fit(X[own][NAMES], y[own])
+
+    @pytest.mark.parametrize("temper", [None, 0.5])
+    def test_by_densities(self, monkeypatch, temper):
+        X, own, clf, alone = self.fits(monkeypatch, temper=temper)
+        options = {"method": "density", "draws": 4000, "random_state": 0}
+        one = clf.estimate_prevalence(X[own], **options)
+        other = alone.estimate_prevalence(X[own][NAMES], **options)
+        # sd .1 at most, 4,000 draws: 4 standard errors of a difference
+        close(one.mean, other.mean, 0.01)
+        close(one.draws.std(axis=0), other.draws.std(axis=0), 0.01)
+
+    def test_densities_are_those_of_the_group_of_each_row(self, monkeypatch):
+        X, own, clf, _ = self.fits(monkeypatch)
+        options = {"method": "density", "draws": 500, "random_state": 0}
+        turned = clf.estimate_prevalence(X[own | (X.site == "p")][::-1], **options).mean
+        close(turned, clf.estimate_prevalence(X[own | (X.site == "p")], **options).mean, 0.02)
+
+    def test_left_out_rows_are_those_of_the_group(self, monkeypatch):
+        X, own, clf, alone = self.fits(monkeypatch)
+        assert clf.estimate_prevalence(X[own], random_state=0).report.method == "left_out"
+        one = clf._population_model().left_out_rows(np.array([1]))
+        other = alone._population_model().left_out_rows()
+        close(one.log_proba, other.log_proba, 1e-9)
+        assert one.codes.tolist() == other.codes.tolist()
+
+    @pytest.mark.parametrize("change", [{}, {"site": "new"}])
+    def test_rows_of_several_groups_or_of_a_new_one(self, change):
+        X, y = sites(n=40)
+        clf = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
+        rows = X.assign(**change)
+        assert clf.estimate_prevalence(rows, random_state=0).report.method == "density"
+        with pytest.raises(bg.errors.UnsupportedOperation, match="method='density'"):
+            clf.estimate_prevalence(rows, method="left_out")
+
+    @pytest.mark.parametrize("container", ["frame", "array"])
+    def test_label_shift_is_tested_within_the_group(self, container):
+        X, y = sites(n=80)
+        name = "site"
+        if container == "array":
+            X = X.assign(site=np.repeat(range(4), 80)).to_numpy()
+            name = "x2"
+        clf = bg.NaiveBayes(groups=name, random_state=0).fit(X, y)
+        own = X[80:160]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert clf.estimate_prevalence(own, random_state=0).rejected == ()
+        found = clf.check_label_shift(own)
+        assert name not in found.index
+        assert (found.p_value > 0.01).all()
+
+
 class TestStack:
     """Stacks whose members have groups."""
 
@@ -377,6 +464,21 @@ class TestStack:
         low, high = np.moveaxis(stack.predict_interval(X), 2, 0)
         assert (low <= high).all()
         assert np.isfinite(stack.loo(X, y).log_proba).all()
+
+    def test_prevalence_of_a_group(self):
+        """By densities; of a stack of one member that has no power, near the member's."""
+        X, y = sites(n=60)
+        own = X[X.site == "q"]
+        naive = bg.NaiveBayes(groups="site", random_state=0).fit(X, y)
+        stack = bg.StackedClassifier(
+            {"naive": bg.NaiveBayes()}, groups="site", random_state=0, progress=False
+        ).fit(X, y)
+        options = {"method": "density", "random_state": 0}
+        found = stack.estimate_prevalence(own, random_state=0)
+        assert found.report.method == "density" and found.rejected == ()
+        close(found.mean, naive.estimate_prevalence(own, **options).mean, 0.05)
+        with pytest.raises(bg.errors.UnsupportedOperation, match="method='density'"):
+            stack.estimate_prevalence(own, method="left_out")
 
     def test_intervals_have_the_class_frequencies_of_the_group(self):
         """Of a stack of one member they are those of the member."""
@@ -426,6 +528,33 @@ class TestRefusals:
         with pytest.raises(bg.errors.BayesgenError) as caught:
             clf.fit(X, y)
         assert words in str(caught.value), str(caught.value)
+
+    def test_rows_of_another_group_are_not_forgotten(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site").fit(X, y)
+        rows = X[:24].assign(site="q")
+        with pytest.raises(bg.errors.UnsupportedOperation, match="12 rows here of group 'q'"):
+            clf.forget(rows, y[:24])
+
+    def test_rows_of_a_group_are_forgotten_once(self):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups="site").fit(X, y).forget(X[:12], y[:12])
+        with pytest.raises(bg.errors.UnsupportedOperation, match="the level 'p', which the fit"):
+            clf.forget(X[:2], y[:2])
+
+    @pytest.mark.parametrize(("fitted", "later"), [("site", None), (None, "site")])
+    def test_updates_keep_the_groups_of_the_fit(self, fitted, later):
+        X, y = sites()
+        clf = bg.NaiveBayes(groups=fitted).fit(X, y).set_params(groups=later)
+        with pytest.raises(bg.errors.UnsupportedOperation, match="Fit all rows again"):
+            clf.partial_fit(X, y)
+
+    @pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA])
+    def test_a_column_in_place_of_its_name(self, make):
+        X, y = sites()
+        for column in (X.site, X.site.to_numpy(), ["site"]):
+            with pytest.raises(bg.errors.InvalidArgument, match="the name of a column"):
+                make(groups=column).fit(X, y)
 
     def test_rows_without_a_label(self):
         X, y = sites()

@@ -13,6 +13,8 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.training import TrainingState, learn, with_power_transforms
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
+from bayesgen.schema import GROUPS, Schema
+from bayesgen.table import Name
 
 E = TypeVar("E")
 
@@ -52,6 +54,22 @@ def state_after(
         return state + learn(rows, schema, likelihoods, classes, unseen=unseen)
     states = (learn(part, schema, likelihoods, classes, unseen=unseen) for part in seen)
     return functools.reduce(operator.add, states)
+
+
+def require_groups(schema: Schema, groups: Name | None) -> None:
+    """Raise if the argument groups= of a classifier is no longer that of its fit.
+
+    Raises:
+        UnsupportedOperation: with both.
+    """
+    fitted = schema.blocks[GROUPS][0].name if GROUPS in schema.blocks else None
+    if groups != fitted:
+        raise UnsupportedOperation(
+            "groups={groups!r}, and the rows so far were read with groups={fitted!r}.",
+            "Fit all rows again, or clf.set_params(groups={fitted!r}).",
+            groups=groups,
+            fitted=fitted,
+        )
 
 
 def require_no_rows(asks: Mapping[str, object], *, had_unlabelled: bool) -> None:

@@ -2,11 +2,11 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors import UnsupportedOperation, Words
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
@@ -14,8 +14,8 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import Schema
-from bayesgen.table import Table
+from bayesgen.schema import GROUPS, Schema
+from bayesgen.table import Name, Table
 
 ERROR = 1e-9
 """Relative rounding error of the statistics that are left above which rows are not forgotten."""
@@ -50,10 +50,12 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     if np.count_nonzero(left.count > 0) < 2:
         raise too_few_classes(state.classes[left.count > 0].tolist())
     groups = dict(state.statistics.groups)
+    if gone := [group for group in learned.statistics.groups if group not in groups]:
+        raise _strange_levels(state.schema.blocks[GROUPS][0].name, gone, list(groups))
     for group, part in learned.statistics.groups.items():
         of_group = dataclasses.replace(state, statistics=groups.pop(group))
         # of rounding in a group what matters is its share of what all groups and the prior add
-        rest = _without(of_group, part, exact=exact, most=np.inf)
+        rest = _without(of_group, part, exact=exact, most=np.inf, group=group)
         if rest.count.sum() > ERROR * of_group.statistics.count.sum():
             groups[group] = rest
     stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
@@ -72,7 +74,12 @@ def require_among(state: TrainingState, rows: TrainingRows) -> None:
 
 
 def _without(
-    state: TrainingState, part: ModelStatistics, *, exact: bool, most: float
+    state: TrainingState,
+    part: ModelStatistics,
+    *,
+    exact: bool,
+    most: float,
+    group: Hashable | None = None,
 ) -> ModelStatistics:
     """Return the statistics of a state without rows that must be among them; see `remaining`.
 
@@ -81,6 +88,7 @@ def _without(
         part: their statistics.
         exact: whether all weights are whole numbers.
         most: relative rounding error of what is left that is accepted.
+        group: whose statistics they are; None: those of all rows.
     """
     whole = state.statistics
     count, foreign, error = subtracted(whole.count, part.count, exact=exact)
@@ -88,10 +96,11 @@ def _without(
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
             raise UnsupportedOperation(
-                "class {label!r} has {found:g} rows here (sum of weights), but the fit had "
+                "class {label!r} has {found:g} rows here{where} (sum of weights), but the fit had "
                 "{fitted:g}.",
                 "Pass rows of the fit, each once and with the weight it had there.",
                 label=label,
+                where=Words("" if group is None else f" of group {group!r}"),
                 found=float(part.count[k]),
                 fitted=float(whole.count[k]),
             )
@@ -132,14 +141,19 @@ def _require_levels(schema: Schema, table: Table) -> None:
         if any(later.n_levels(name)):
             for column, grown in zip(columns, later.blocks[name], strict=True):
                 if new := grown.levels[len(column.levels) :]:
-                    raise UnsupportedOperation(
-                        "column {column!r} has the {levels:named level}, which the fit did not "
-                        "have; it had {existing:listed 10}.",
-                        "Pass rows of the fit.",
-                        column=column.name,
-                        levels=new,
-                        existing=column.levels,
-                    )
+                    raise _strange_levels(column.name, new, column.levels)
+
+
+def _strange_levels(column: Name, new: Sequence, existing: Sequence) -> UnsupportedOperation:
+    """Return the error that no row of the fit had some levels of a column."""
+    return UnsupportedOperation(
+        "column {column!r} has the {levels:named level}, which the fit did not have; it had "
+        "{existing:listed 10}.",
+        "Pass rows of the fit.",
+        column=column,
+        levels=new,
+        existing=existing,
+    )
 
 
 def _require_part(state: TrainingState, name: str, found: Remainder, most: float) -> None:
