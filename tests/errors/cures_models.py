@@ -251,7 +251,7 @@ of_wards(WARDS, groups=WARDS["ward"])
     X.assign(group=...), and pass groups='group'
     of_wards(WARDS.assign(group=WARDS["ward"]), groups="group")
 of_wards(WARDS[["dose"]].to_numpy(), groups=3)
-    no such column; it has 'x0'
+    which X does not have; it has 'x0'
 of_wards(WARDS[["ward"]], groups="ward")
     leave out groups=
     of_wards(WARDS[["ward"]])
