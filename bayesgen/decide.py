@@ -45,6 +45,28 @@ class Losses:
         slack = 1e-12 * np.abs(self.cost).max()
         return (expected <= least + slack).argmax(axis=1)
 
+    def worst(self) -> float:
+        """Return the largest expected loss of the best decision, over all probabilities.
+
+        Example:
+            >>> wrong = Losses(np.array(["no", "yes"]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+            >>> wrong.worst()
+            0.5
+        """
+        from scipy.optimize import linprog  # slow to import
+
+        n_classes, n_decisions = self.cost.shape
+        # probabilities, and a bound below the expected loss of each decision: as large as possible
+        found = linprog(
+            np.eye(n_classes + 1)[-1] * -1,
+            A_ub=np.column_stack([-self.cost.T, np.ones(n_decisions)]),
+            b_ub=np.zeros(n_decisions),
+            A_eq=[[1.0] * n_classes + [0.0]],
+            b_eq=[1.0],
+            bounds=[(0, 1)] * n_classes + [(None, None)],
+        )
+        return float(-found.fun)
+
 
 def rule(
     loss: Loss,

@@ -35,9 +35,13 @@ class Subgroups:
     def read(cls, by: object, table: Table) -> "Subgroups":
         """Return the subgroups of a table by a column's name, or by values, shape (row,).
 
+        Subgroups that were read before are returned as they are.
+
         Raises:
             BayesgenError: no such column, not one value for each row, or more than 20 levels.
         """
+        if isinstance(by, Subgroups):
+            return by
         column = _column(by, table)
         codes, levels = column.values, column.levels
         cure = "Merge its levels, or pass a column that has fewer."

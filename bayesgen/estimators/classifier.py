@@ -1334,7 +1334,8 @@ class Classifier(Estimator):
 
         Args:
             path: of the file, which is replaced.
-            X: rows to report on, usually those of the fit.
+            X: rows to report on, usually those of the fit; columns that the fit did not have are
+                left out, but for `by`.
             y: their labels.
             options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
                 fifth of the largest); by, a column whose levels are scored apart, as in `compare`;

@@ -1,6 +1,7 @@
 """The HTML report: order, counts, rows out of fold, colors of warnings, equal bytes."""
 
 import datetime
+import itertools
 import re
 import shlex
 import shutil
@@ -210,12 +211,31 @@ def test_actions_of_the_user_are_decided(titanic, tmp_path):
         text for _, text in page.paragraphs
     )
     assert [row[0] for row in page.table("cost of leaving undecided")] == [
-        "2.5",
+        "0.833",
+        "1.67",
+        "3.33",
         "5",
+        "6.67",
         "10",
-        "15",
-        "20",
     ]
+
+
+@pytest.mark.parametrize("actions", [False, True])
+def test_verdict_is_about_the_decisions(actions, titanic, out_of_fold, tmp_path):
+    """Accuracy of the decisions that are classes, cost of others; undecided rows at every price."""
+    names = ("wait", "treat") if actions else ("no", "yes")
+    loss = dict(zip(itertools.product(("no", "yes"), names), (0, 1, 50, 0), strict=True))
+    page, (proba, codes) = Page(written(*titanic, tmp_path, loss=loss, reject=0.6)), out_of_fold
+    cost, rows = np.array([[0, 1], [50, 0]]), np.arange(len(codes))
+    best = (proba @ cost).argmin(axis=1)
+    decided = (proba @ cost)[rows, best] <= 0.6
+    right, paid = (best == codes)[decided].mean(), cost[codes, best][decided].mean()
+    (verdict,) = [text for _, text in page.paragraphs if text.startswith("If leaving")]
+    said = f"costs {paid:.3f} a row in the others" if actions else f"is right in {right:.1%} of"
+    assert f"abstains on {(~decided).sum()} of" in verdict and said in verdict
+    table = page.table("cost of leaving undecided")
+    assert {row[0]: row[3] for row in table}["0.6"] == (f"{paid:.3f}" if actions else f"{right:.1%}")
+    assert all(row[1] != "0" for row in table)
 
 
 def test_other_classes_are_refused(titanic, tmp_path):
@@ -425,6 +445,30 @@ def test_command_takes_a_fitted_model(tmp_path, titanic):
     assert main([*command, "--html", str(html)]) == 0
     typed = f"--fitted {shlex.quote(str(model))}"
     assert typed in Page(html.read_text(encoding="utf-8")).code[-1]
+
+
+def test_columns_that_the_fit_did_not_have_are_left_out(tmp_path, titanic, capsys):
+    """The page is that of a table without them, and --by still names one of them."""
+    _, X, y = titanic
+    used = X[["age", "passengerClass"]]
+    clf = bg.NaiveBayes(random_state=0).fit(used, y)
+    page = written(clf, X, y, tmp_path, by="sex", title="t")
+    same = written(clf, used, y, tmp_path, by=X.sex, title="t")
+    assert page.replace("by=&#39;sex&#39;", "by=by") == same
+    rows, model, html = (tmp_path / name for name in ("rows.csv", "m.bgm", "m.html"))
+    clf.save(model)
+    X.assign(survived=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "survived", "--fitted", str(model), "--by", "sex"]
+    assert main([*command, "--html", str(html)]) == 0
+    assert "sex" not in capsys.readouterr().out
+    scores = "", "accuracy"
+    assert Page(html.read_text(encoding="utf-8")).table(*scores) == Page(page).table(*scores)
+
+
+def test_arrays_of_another_width_are_refused(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    with pytest.raises(InvalidData, match="X has 3 features, but NaiveBayes is expecting 2"):
+        written(bg.NaiveBayes().fit(X[:, :2], y), X, y, tmp_path)
 
 
 HOSTILE = """# Use <b>here</b>
