@@ -164,7 +164,7 @@ def judged(
     if reject is None:
         reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
-    levels = None if by is None else Subgroups.read(by, read_table(X))
+    levels = None if by is None else Subgroups.read(by, read_table(X), X)
     X = columns_of_fit(clf, X)
     table, name = read_table(X), named(clf)
     rivals = {LOGISTIC: rival("logistic"), FREQUENCIES: rival("frequencies")}

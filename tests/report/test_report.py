@@ -554,7 +554,7 @@ def test_command_states_costs_levels_and_notes(titanic, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cost", "yes:no=5"], "Add no:yes=0"),
+        (["--cost", "yes:no=5"], "Add no:yes=COST"),
         (["--by", "age"], "column 'age' has"),
         (["--by", "deck"], "no column 'deck'"),
     ],
