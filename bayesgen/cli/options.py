@@ -115,10 +115,13 @@ def _read_costs(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
 
 def _read_text(_: object, tokens: Sequence[Token]) -> str:
     try:
-        return Path(tokens[0].value).read_text(encoding="utf-8-sig")
+        text = Path(tokens[0].value).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise ValueError(f"{tokens[0].value!r} cannot be read: {reason}.") from None
+    if not text.strip():
+        raise ValueError(f"{tokens[0].value!r} is empty; write into it, or leave the option out.")
+    return text
 
 
 # -- Options ---------------------------------------------------------------------------------------
@@ -201,7 +204,9 @@ Notes = Annotated[
         n_tokens=1,
         show_default=False,
         help="File of text or Markdown about intended use and limits: who may use the answers, "
-        "whom the rows stand for, whom they do not.",
+        "whom the rows stand for, whom they do not. Lines that begin with # are headings, those that "
+        "begin with -, * or 1. are items, and an empty line ends a paragraph; other marks stay as "
+        "typed.",
     ),
 ]
 Folds = Annotated[

@@ -284,9 +284,10 @@ def test_long_names_leave_room_and_missing_patterns_are_no_columns():
     import matplotlib.pyplot as plt
 
     relevance = pd.DataFrame({"weight_of_evidence": 2.0, "probability": 0.5}, index=names)
-    figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
-    shown = bg.plots.RelevanceDisplay(relevance, 4).plot(ax)
-    figure.draw_without_rendering()
+    with mpl.rc_context({"font.size": 9.0}):
+        figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
+        shown = bg.plots.RelevanceDisplay(relevance, 4).plot(ax)
+        figure.draw_without_rendering()
     assert shown.ax_.get_title(loc="left") == "4 of 8: 7 columns,\nand whether 1 is missing"
     first, second, third, _ = shown.ax_.get_yticklabels()
     assert first.get_text() == f"{'m' * 15}\u2026{'m' * 8}" and third.get_text() == "q"

@@ -551,6 +551,31 @@ def test_command_states_costs_levels_and_notes(titanic, tmp_path):
     assert page.table(*decisions) == expected.table(*decisions)
 
 
+LISTS = "* star\n1. first\n2) second,\n   on\n  - within\n\n  - last\n* 3 of 4"
+
+
+def test_items_of_lists_are_numbered_or_nested(titanic, tmp_path):
+    section = written(*titanic, tmp_path, notes=LISTS).split("limits</h2>")[1].split("<h2>")[0]
+    found = re.findall(r'<p class="(.*?)">(.*?)</p>', section, re.DOTALL)
+    assert [(kind, " ".join(text.split())) for kind, text in found] == [
+        ("item", "star"),
+        ("numbered", "1. first"),
+        ("numbered", "2) second, on"),
+        ("inner item", "within"),
+        ("inner item", "last"),
+        ("item", "3 of 4"),
+    ]
+
+
+def test_the_name_of_a_file_is_not_its_text(titanic, tmp_path):
+    there = tmp_path / "note"
+    there.write_text("adults only")
+    for name in ("absent.md", str(there)):
+        with pytest.raises(InvalidArgument, match="the text itself") as refused:
+            written(*titanic, tmp_path, notes=name)
+        assert f"notes=pathlib.Path({name!r}).read_text(" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -568,7 +593,9 @@ def test_command_refuses_before_anything_is_fitted(options, said, tmp_path, caps
 
 def test_notes_that_cannot_be_read_are_refused(tmp_path, capsys):
     (tmp_path / "latin").write_bytes(b"caf\xe9")
-    for name, said in (("absent", "No such file"), ("latin", "not text in UTF-8")):
+    (tmp_path / "blank").write_text(" \n")
+    refused = ("absent", "No such file"), ("latin", "not text in UTF-8"), ("blank", "is empty")
+    for name, said in refused:
         command = ["report", "iris", "--html", str(tmp_path / "p.html")]
         assert main([*command, "--notes", str(tmp_path / name)]) == 2
         assert said in " ".join(capsys.readouterr().err.replace("│", "").split())
