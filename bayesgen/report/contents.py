@@ -66,7 +66,17 @@ def write_report(
     """
     pyplot()  # refuse before anything is computed
     blocks = _blocks(notes)
-    subject = judged(clf, X, y, loss=loss, reject=reject, by=by, cv=cv, seed=random_state)
+    subject = judged(
+        clf,
+        X,
+        y,
+        loss=loss,
+        reject=reject,
+        by=by,
+        cv=cv,
+        seed=random_state,
+        language="python" if command is None else "shell",
+    )
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns = drivers(subject)
     html = page.html(

@@ -11,8 +11,8 @@ from bayesgen import decide
 from bayesgen.compare import Comparison, compare
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.decide import Loss, Losses
-from bayesgen.errors import InvalidData
-from bayesgen.errors.wording import listed
+from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words
+from bayesgen.errors.wording import Language, listed
 from bayesgen.plots.fitted import FittedClassifier, Model, Stack
 from bayesgen.schema.matching import check_number
 from bayesgen.table import Table, TableColumn, from_dicts, read_table, read_target
@@ -47,7 +47,7 @@ class Subject:
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
     loss, rule, reject: costs of decisions, and of leaving a row undecided. by: column of subgroups,
-    as stated. cv, seed: of the folds.
+    as stated. cv, seed: of the folds. language: in which cures of sentences are to be typed.
     """
 
     clf: FittedClassifier
@@ -63,6 +63,15 @@ class Subject:
     by: object
     cv: int
     seed: int
+    language: Language = "python"
+
+    def said(self, problem: BayesgenError | BayesgenWarning | Words | str) -> str:
+        """Return a sentence of the library, with what to type in the language of the report."""
+        if isinstance(problem, BayesgenError | BayesgenWarning):
+            words = problem.written(self.language)
+        else:
+            words = problem if isinstance(problem, str) else problem.text(self.language)
+        return f"{words[:1].upper()}{words[1:]}"
 
     @property
     def name(self) -> str:
@@ -150,6 +159,7 @@ def judged(
     by: object,
     cv: int,
     seed: int,
+    language: Language,
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
 
@@ -187,4 +197,5 @@ def judged(
         by=by,
         cv=cv,
         seed=seed,
+        language=language,
     )

@@ -471,6 +471,20 @@ def test_arrays_of_another_width_are_refused(tmp_path):
         written(bg.NaiveBayes().fit(X[:, :2], y), X, y, tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+def test_page_of_the_command_names_options_to_type(tmp_path):
+    X, y = bg.datasets.load_iris()
+    X = X.assign(visit=np.arange(len(X)))
+    rows, html = tmp_path / "rows.csv", tmp_path / "iris.html"
+    X.assign(species=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "species", "--model", "naive-bayes", "--cv", "2"]
+    assert main([*command, "--html", str(html)]) == 0
+    words = Page(html.read_text(encoding="utf-8")).words()
+    assert "--drop visit" in words and "X.drop" not in words
+    words = Page(written(bg.NaiveBayes().fit(X, y), X, y, tmp_path, cv=2)).words()
+    assert "X.drop" in words and "--drop" not in words
+
+
 HOSTILE = """# Use <b>here</b>
 For {{ 7 * 7 }} & "study" of
 adults only.
