@@ -1340,8 +1340,8 @@ class Classifier(Estimator):
             options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
                 fifth of the largest); by, a column whose levels are scored apart, as in `compare`;
                 notes, text on intended use and limits (Markdown of headings (#), items (-, *, 1.)
-                and paragraphs, whose other marks stay as typed); cv (5), the number of folds; random_state (0),
-                their seed; date (today), a datetime.date.
+                and paragraphs, whose other marks stay as typed); cv (5), the number of
+                folds; random_state (0), their seed; date (today), a datetime.date.
 
         Raises:
             BayesgenError: rows that cannot be cross-validated, or an unwritable path.

@@ -8,7 +8,6 @@ from bayesgen.plots.display import Display
 from bayesgen.plots.style import INK, Axes, color
 from bayesgen.typing import DataFrame
 
-
 LONGEST = 24
 """Letters of a name that are drawn: of a longer one its beginning and its end."""
 

@@ -24,7 +24,6 @@ from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
 from bayesgen.report.words import listed, share
 
-
 MOST_OF_NAME = 250
 """Letters of the name of a file."""
 
@@ -59,8 +58,8 @@ def write_report(
         by: column whose levels are scored apart, as in `compare`.
         cv: number of folds.
         random_state: seed of the folds.
-        notes: intended use and limits, as Markdown of headings (#), items (-, *, 1.) and paragraphs,
-            whose other marks stay as typed; "": none.
+        notes: intended use and limits, as Markdown of headings (#), items (-, *, 1.) and
+            paragraphs, whose other marks stay as typed; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
     """

@@ -70,7 +70,10 @@ def drivers(subject: Subject) -> Values:
         relevance = subject.clf.relevance(take(subject.X, subject.at[rows]))
         columns = by_column(subject, rows) if n_columns <= MOST_COLUMNS else []
     except BayesgenError as error:
-        return {"names": (), "reason": f"Columns cannot be left out one by one. {subject.said(error)}"}
+        return {
+            "names": (),
+            "reason": f"Columns cannot be left out one by one. {subject.worded(error)}",
+        }
     figure = page.svg(RelevanceDisplay(relevance, BARS).plot, PICTURE)
     most = max((abs(v) for d in columns for v in (d.alone, d.beside)), default=0.0) or 1.0
     lines: list[list[Cell]] = [

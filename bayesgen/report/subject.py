@@ -65,7 +65,7 @@ class Subject:
     seed: int
     language: Language = "python"
 
-    def said(self, problem: BayesgenError | BayesgenWarning | Words | str) -> str:
+    def worded(self, problem: BayesgenError | BayesgenWarning | Words | str) -> str:
         """Return a sentence of the library, with what to type in the language of the report."""
         if isinstance(problem, BayesgenError | BayesgenWarning):
             words = problem.written(self.language)

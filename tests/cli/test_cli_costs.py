@@ -98,12 +98,16 @@ def test_costs_of_many_classes_are_cut_short():
     assert "b:d" not in str(refused.value)
 
 
-@pytest.mark.parametrize("typed", ["yes:no", "yes:no=much", "yes:no=1,yes:no=2", "=3", "yes:no=5;no:yes=1"])
+@pytest.mark.parametrize(
+    "typed", ["yes:no", "yes:no=much", "yes:no=1,yes:no=2", "=3", "yes:no=5;no:yes=1"]
+)
 def test_what_is_no_pair_is_an_argument_refused(rows, typed, tmp_path, capsys):
     fitted(rows, ["no", "yes"], tmp_path)
     command = ["predict", str(tmp_path / "m.bgm"), str(tmp_path / "rows.csv"), "--cost", typed]
     assert main(command) == 2
-    assert ("separated by commas" if ";" in typed else "type them as") in " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert ("separated by commas" if ";" in typed else "type them as") in " ".join(
+        capsys.readouterr().err.replace("│", "").split()
+    )
 
 
 def test_a_kept_column_of_that_name_is_refused(rows, tmp_path, capsys):

@@ -234,7 +234,9 @@ def test_verdict_is_about_the_decisions(actions, titanic, out_of_fold, tmp_path)
     said = f"costs {paid:.3f} a row in the others" if actions else f"is right in {right:.1%} of"
     assert f"abstains on {(~decided).sum()} of" in verdict and said in verdict
     table = page.table("cost of leaving undecided")
-    assert {row[0]: row[3] for row in table}["0.6"] == (f"{paid:.3f}" if actions else f"{right:.1%}")
+    assert {row[0]: row[3] for row in table}["0.6"] == (
+        f"{paid:.3f}" if actions else f"{right:.1%}"
+    )
     assert all(row[1] != "0" for row in table)
 
 
