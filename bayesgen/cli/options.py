@@ -205,8 +205,8 @@ Notes = Annotated[
         show_default=False,
         help="File of text or Markdown about intended use and limits: who may use the answers, "
         "whom the rows stand for, whom they do not. Lines that begin with # are headings, those "
-        "that begin with -, * or 1. are items, and an empty line ends a paragraph; other marks stay "
-        "as typed.",
+        "that begin with -, * or 1. are items, and an empty line ends a paragraph; other marks "
+        "stay as typed.",
     ),
 ]
 Folds = Annotated[
