@@ -72,7 +72,8 @@ def compare(
         groups: shape (row,), such as patients; rows of one group are never both fitted and scored
             in a fold.
         by: name of a column of X, or the values of another one, shape (row,): scores of the rows of
-            each of its levels too, see `Comparison.subgroups`. Up to 20 levels, besides missing.
+            each of its levels too, see `Comparison.subgroups`. Up to 20 levels, besides missing; a
+            Series goes by its index. Not the classes: the confusion table has these.
         rivals: of other libraries, to compare with as well: frequencies (of the classes), logistic,
             forest, boosting, catboost, lightgbm; the last two need packages of these names. One
             name, or several. None: frequencies and logistic beside the default classifiers, no
