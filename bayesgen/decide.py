@@ -1,6 +1,7 @@
 """Decisions: loss matrices, minimum expected loss, rejection of rows, and typicality."""
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Mapping
 
@@ -44,6 +45,28 @@ class Losses:
         least = expected.min(axis=1, keepdims=True)
         slack = 1e-12 * np.abs(self.cost).max()
         return (expected <= least + slack).argmax(axis=1)
+
+    def worst(self) -> float:
+        """Return the largest expected loss of the best decision, over all probabilities.
+
+        Example:
+            >>> wrong = Losses(np.array(["no", "yes"]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+            >>> wrong.worst()
+            0.5
+        """
+        from scipy.optimize import linprog  # slow to import
+
+        n_classes, n_decisions = self.cost.shape
+        # probabilities, and a bound below the expected loss of each decision: as large as possible
+        found = linprog(
+            np.eye(n_classes + 1)[-1] * -1,
+            A_ub=np.column_stack([-self.cost.T, np.ones(n_decisions)]),
+            b_ub=np.zeros(n_decisions),
+            A_eq=[[1.0] * n_classes + [0.0]],
+            b_eq=[1.0],
+            bounds=[(0, 1)] * n_classes + [(None, None)],
+        )
+        return float(-found.fun)
 
 
 def rule(
@@ -165,17 +188,31 @@ def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
             label=strange[0],
             labels=labels,
         )
-    decided = list(dict.fromkeys(decision for _, decision in pairs))
+    decided, names = list(dict.fromkeys(decision for _, decision in pairs)), list(map(str, labels))
     # actions of the user's own replace the classes; classes come in their order
     decisions = [k for k in labels if k in decided] + [d for d in decided if d not in labels]
     if all(decision in labels for decision in decided):
         decisions = labels
     left_out = [(k, d) for k in labels for d in decisions if k != d and (k, d) not in pairs]
+    for decision in decided if left_out else ():
+        if decision not in labels and (close := difflib.get_close_matches(str(decision), names, 1)):
+            raise InvalidArgument(
+                "{loss} names the decision {decision!r}; the classes are {labels:listed 20}.",
+                "Did you mean {close!r}? Actions need a cost under every class.",
+                loss=Words("loss", "--cost"),
+                decision=decision,
+                labels=labels,
+                close=labels[names.index(close[0])],
+            )
     if left_out:
         raise InvalidArgument(
             "{loss} has no cost for the (true, decided) pairs {pairs:listed 3}; every pair of "
             "different labels needs one.",
-            Cure("Add them, 0 where nothing is lost.", "Add {pairs[0][0]}:{pairs[0][1]}=0."),
+            Cure(
+                "Add them, 0 where nothing is lost.",
+                "Add {pairs[0][0]}:{pairs[0][1]}=COST with the cost of this decision, 0 where "
+                "nothing is lost.",
+            ),
             loss=Words("loss", "--cost"),
             pairs=left_out,
         )

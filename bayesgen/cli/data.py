@@ -109,6 +109,11 @@ class LabelledData:
         for name in (*needed, *([] if by is None else [by]), *features.drop, *features.columns):
             if name not in names:
                 raise no_column(data, name, names)
+            if by == target:
+                raise UnusableOptions(
+                    f"--by {by}: this column holds the classes, which are no subgroups. Leave --by "
+                    "out; the confusion table of a report has the accuracy in each class."
+                )
             if name in needed and name in features.drop:
                 raise UnusableOptions(
                     f"--drop {name}: this column is no feature, and is needed. Leave it out of "

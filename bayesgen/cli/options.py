@@ -90,6 +90,8 @@ def _numbers(tokens: Sequence[Token], what: str, least: float, most: float) -> d
             words.append(word)
     for word in words:
         name, _, number = word.rpartition("=")
+        if "=" in (earlier := name.partition(";")[0]) and earlier != name:
+            raise ValueError(f"{word!r}: pairs are separated by commas, not by semicolons.")
         name, known = name.strip(), name.strip() in numbers
         with contextlib.suppress(ValueError):
             numbers[name] = float(number)
@@ -113,10 +115,13 @@ def _read_costs(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
 
 def _read_text(_: object, tokens: Sequence[Token]) -> str:
     try:
-        return Path(tokens[0].value).read_text(encoding="utf-8-sig")
+        text = Path(tokens[0].value).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise ValueError(f"{tokens[0].value!r} cannot be read: {reason}.") from None
+    if not text.strip():
+        raise ValueError(f"{tokens[0].value!r} is empty; write into it, or leave the option out.")
+    return text
 
 
 # -- Options ---------------------------------------------------------------------------------------
@@ -162,6 +167,8 @@ Weight = Annotated[
         "them negative.",
     ),
 ]
+EXAMPLE = 6
+"""Pairs of classes that are written out: those of three classes."""
 NOT_NONE = " Or leave --unlabelled none out, to learn from them as well."
 Prior = Annotated[
     Mapping[str, float] | None,
@@ -198,7 +205,9 @@ Notes = Annotated[
         n_tokens=1,
         show_default=False,
         help="File of text or Markdown about intended use and limits: who may use the answers, "
-        "whom the rows stand for, whom they do not.",
+        "whom the rows stand for, whom they do not. Lines that begin with # are headings, those "
+        "that begin with -, * or 1. are items, and an empty line ends a paragraph; other marks "
+        "stay as typed.",
     ),
 ]
 Folds = Annotated[
@@ -336,20 +345,34 @@ def losses(costs: Mapping[str, float] | None, labels: Iterable) -> Loss:
     """
     if costs is None:
         return None
-    classes, loss = {str(label): label for label in labels}, {}
+    names, loss = {_whole(label): label for label in labels}, {}
+    classes = {str(label): label for label in names.values()} | names
     for pair, cost in costs.items():
         # of "a" and "a:b" the longer one: a name may hold a colon
-        true = max((name for name in classes if pair.startswith(f"{name}:")), key=len, default="")
-        decided = pair[len(true) + 1 :].strip()
+        begins = (name for name in classes if _after(pair, name).startswith(":"))
+        true = max(begins, key=len, default="")
+        decided = _after(pair, true)[1:].strip()
         if true not in classes or not decided:
-            example = ",".join(f"{k}:{d}=1" for k, d in itertools.permutations(classes, 2))
+            every = [f"{k}:{d}=1" for k, d in itertools.permutations(names, 2)]
+            more = "" if len(every) <= EXAMPLE else ", and so on for every pair of classes"
             raise UnusableOptions(
-                f"--cost {pair}: the true class comes first, one of {', '.join(classes)}, then a "
-                f"colon and the decision. Type --cost {shlex.quote(example)}."
+                f"--cost {pair}: the true class comes first, one of {', '.join(names)}, then a "
+                f"colon and the decision. Type --cost {shlex.quote(','.join(every[:EXAMPLE]))}"
+                f"{more}."
             )
         loss[classes[true], classes.get(decided, decided)] = cost
-    decide.rule(loss, np.array(list(classes.values())))  # refuses pairs without a cost
+    decide.rule(loss, np.array(list(names.values())))  # refuses pairs without a cost
     return loss
+
+
+def _whole(label: object) -> str:
+    """Return a label as it is printed: 1.0 as 1."""
+    return str(label).removesuffix(".0") if isinstance(label, float) else str(label)
+
+
+def _after(pair: str, name: str) -> str:
+    """Return what follows a name at the beginning of a pair; "" if it does not begin so."""
+    return pair.removeprefix(name).lstrip() if pair.startswith(name) else ""
 
 
 def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Classifier:

@@ -9,6 +9,7 @@ from bayesgen.compare.subgroups import Subgroups
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import write_report
+from bayesgen.report.subject import columns_of_fit
 from bayesgen.table import read_table
 
 
@@ -40,7 +41,8 @@ def report_page(
 
     Args:
         html: File to write.
-        fitted: A model that `bayesgen fit` saved; the page is then about it.
+        fitted: A model that `bayesgen fit` saved; the page is then about it, and about the columns
+            that it was fitted to.
         json: Print JSON: where the page is and how the fit ended.
     """
     pyplot()  # refuse before anything is read or fitted
@@ -53,6 +55,7 @@ def report_page(
         Subgroups.read(levels, read_table(X))
     if fitted is not None:
         classifier = load(fitted)
+        X = columns_of_fit(classifier, X)
     else:
         classifier = options.new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
     write_report(

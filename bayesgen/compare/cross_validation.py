@@ -175,7 +175,10 @@ def compare(
             "Leave out by=, or pass y.idxmax(axis=1).",
             by=by,
         )
-    subgroups = None if by is None else Subgroups.read(by, rows.table)
+    subgroups = None
+    if by is not None:
+        subgroups = Subgroups.read(by, rows.table, X)
+        subgroups.require_others(codes)
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups

@@ -32,13 +32,19 @@ class Subgroups:
     codes: Labels
 
     @classmethod
-    def read(cls, by: object, table: Table) -> "Subgroups":
+    def read(cls, by: object, table: Table, X: object = None) -> "Subgroups":
         """Return the subgroups of a table by a column's name, or by values, shape (row,).
 
+        Subgroups that were read before are returned as they are. X: the table as it came; a Series
+        goes by the index of its rows.
+
         Raises:
-            BayesgenError: no such column, not one value for each row, or more than 20 levels.
+            BayesgenError: no such column, not one value for each row, another index, or more than
+                20 levels.
         """
-        column = _column(by, table)
+        if isinstance(by, Subgroups):
+            return by
+        column = _column(_in_order(by, X), table)
         codes, levels = column.values, column.levels
         cure = "Merge its levels, or pass a column that has fewer."
         if column.kind == "number":
@@ -52,7 +58,9 @@ class Subgroups:
                 count=count,
                 most=MOST,
             )
-        labels, missing = [str(level).removesuffix(".0") for level in levels], "(missing)"
+        labels, missing = [str(level) for level in levels], "(missing)"
+        if column.kind == "number":
+            labels = [label.removesuffix(".0") for label in labels]
         while missing in labels:
             missing = f"({missing})"
         codes = np.where(codes < 0, len(labels), codes)
@@ -62,6 +70,28 @@ class Subgroups:
         """Yield each label that has rows, and which rows these are."""
         for code in np.unique(self.codes).tolist():
             yield self.labels[code], self.codes == code
+
+    def require_others(self, classes: Labels) -> None:
+        """Reject the classes themselves: within one, no probability of it can be calibrated.
+
+        Args:
+            classes: codes of the rows, -1 where there is none.
+
+        Raises:
+            InvalidArgument: levels and classes are the same.
+        """
+        pairs = set(zip(self.codes[classes >= 0], classes[classes >= 0], strict=True))
+        if len({level for level, _ in pairs}) == len({k for _, k in pairs}) == len(pairs):
+            raise InvalidArgument(
+                "column {name!r} holds the classes, which are no subgroups: in the rows of one "
+                "class, no probability of it can be calibrated.",
+                Cure(
+                    "Leave by out; the confusion table has the accuracy in each class.",
+                    "Leave --by out; the confusion table of a report has the accuracy in each "
+                    "class.",
+                ),
+                name=self.name,
+            )
 
     def scores(self, y: Labels, probabilities: Mapping[str, Joint]) -> pd.DataFrame:
         """Return the scores of each classifier in each subgroup; see `Comparison.subgroups`.
@@ -75,6 +105,24 @@ class Subgroups:
         }
         index = pd.MultiIndex.from_tuples(lines, names=["classifier", self.name])
         return pd.DataFrame(list(lines.values()), index=index)
+
+
+def _in_order(by: object, X: object) -> object:
+    """Return values of subgroups in the order of the rows of X, by their index if both have one.
+
+    Raises:
+        InvalidArgument: they are of other rows.
+    """
+    if not isinstance(by, pd.Series) or not isinstance(X, pd.DataFrame):
+        return by
+    if len(by) != len(X) or by.index.equals(X.index):
+        return by
+    if by.index.is_unique and X.index.is_unique and X.index.isin(by.index).all():
+        return by.reindex(X.index)
+    raise InvalidArgument(
+        "by has another index than X: its rows cannot be told.",
+        "Pass by=by.to_numpy(), if they are in the order of those of X.",
+    )
 
 
 def _column(by: object, table: Table) -> TableColumn:

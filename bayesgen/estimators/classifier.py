@@ -1358,13 +1358,14 @@ class Classifier(Estimator):
 
         Args:
             path: of the file, which is replaced.
-            X: rows to report on, usually those of the fit.
+            X: rows to report on, usually those of the fit; columns that the fit did not have are
+                left out, but for `by`.
             y: their labels.
             options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
                 fifth of the largest); by, a column whose levels are scored apart, as in `compare`;
-                notes, text on intended use and limits (Markdown of headings, lists and paragraphs,
-                whose other marks stay as typed); cv (5), the number of folds; random_state (0),
-                their seed; date (today), a datetime.date.
+                notes, text on intended use and limits (Markdown of headings (#), items (-, *, 1.)
+                and paragraphs, whose other marks stay as typed); cv (5), the number of
+                folds; random_state (0), their seed; date (today), a datetime.date.
 
         Raises:
             BayesgenError: rows that cannot be cross-validated, or an unwritable path.

@@ -41,7 +41,7 @@ def compare(
     cv: object = 5,
     groups: object = None,
     by: object = None,
-    rivals: Sequence[RivalName] | None = None,
+    rivals: RivalName | Sequence[RivalName] | None = None,
     train_size: int | float | None = None,
     train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
@@ -72,10 +72,12 @@ def compare(
         groups: shape (row,), such as patients; rows of one group are never both fitted and scored
             in a fold.
         by: name of a column of X, or the values of another one, shape (row,): scores of the rows of
-            each of its levels too, see `Comparison.subgroups`. Up to 20 levels, besides missing.
+            each of its levels too, see `Comparison.subgroups`. Up to 20 levels, besides missing; a
+            Series goes by its index. Not the classes: the confusion table has these.
         rivals: of other libraries, to compare with as well: frequencies (of the classes), logistic,
-            forest, boosting, catboost, lightgbm; the last two need packages of these names. None:
-            frequencies and logistic beside the default classifiers, no others beside stated ones.
+            forest, boosting, catboost, lightgbm; the last two need packages of these names. One
+            name, or several. None: frequencies and logistic beside the default classifiers, no
+            others beside stated ones.
         train_size: fit only this number of rows, or (up to 1.0) this fraction, of each fold, drawn
             at random with the classes in proportion. The folds then differ both in the rows that
             are fitted and in those that are scored, so that standard errors over many folds, such
@@ -101,6 +103,7 @@ def compare(
         >>> list(bg.compare(X[:90], y[:90], cv=2).table.index)
         ['stack', 'exact Bayes', 'MAP', 'MLE', 'frequencies', 'logistic']
     """
+    rivals = (cast(RivalName, rivals),) if isinstance(rivals, str) else rivals
     options: dict = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
     options |= {"groups": groups, "by": by}
     sizes: dict = {"cv": cv, "train_size": train_size, "train_sizes": train_sizes}

@@ -8,6 +8,9 @@ from bayesgen.plots.display import Display
 from bayesgen.plots.style import INK, Axes, color
 from bayesgen.typing import DataFrame
 
+LONGEST = 24
+"""Letters of a name that are drawn: of a longer one its beginning and its end."""
+
 
 @dataclasses.dataclass(eq=False)
 class RelevanceDisplay(Display):
@@ -37,15 +40,31 @@ class RelevanceDisplay(Display):
         if "probability" in few:
             shown = zip(texts, few["probability"], strict=True)
             texts = [text if np.isnan(p) else f"{text}, P = {p:.2f}" for text, p in shown]
-            label += "\nP: probability that the column depends on the class"
+            label += "\nP: probability that the column\ndepends on the class"
         self._panels(ax, size=(7.0, 0.3 * len(few) + 1.5))
         bars = self.ax_.barh(place, np.minimum(weights, 1.1 * longest), 0.62, color=color(0))
         self.ax_.bar_label(bars, texts, padding=5, color=INK, fontsize="small")
-        self.ax_.set_yticks(place, few.index.astype(str))
+        self.ax_.set_yticks(place, [_shortened(str(name)) for name in few.index])
         self.ax_.invert_yaxis()
         # room for the numbers
         self.ax_.set_xlim(0, 1.4 * longest)
-        self.ax_.set_xlabel(label)
+        # it is wider than the bars, and has room below the names
+        self.ax_.set_xlabel(label, loc="right")
         if len(few) < len(self.relevance):
-            title = f"{len(few)} of {len(self.relevance):,} columns"
+            title = f"{len(few)} of {self._lines()}"
             self.ax_.set_title(title, fontsize="medium", loc="left")
+
+    def _lines(self) -> str:
+        """Return the number of columns, and of those whose missing cells are a line as well."""
+        names = set(self.relevance.index)
+        n, patterns = len(names), sum(f"{name} missing" in names for name in names)
+        if not patterns:
+            return f"{n:,} columns"
+        are = "is" if patterns == 1 else "are"
+        return f"{n:,}: {n - patterns:,} columns,\nand whether {patterns:,} {are} missing"
+
+
+def _shortened(name: str) -> str:
+    """Return a name that is not too long to draw."""
+    end = LONGEST // 3
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - end - 1]}\u2026{name[-end:]}"

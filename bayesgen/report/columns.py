@@ -40,7 +40,7 @@ def _odd(subject: Subject, count: np.ndarray) -> list[str]:
     """Return a sentence for each column, or class, that deserves a look."""
     columns = subject.columns
     levels = {column.name: len(column.levels) for column in columns}
-    odd = [str(warning) for warning in suspicions(subject.table, levels)]
+    odd = [subject.worded(warning) for warning in suspicions(subject.table, levels)]
     for column in columns if len(columns) <= MOST else ():
         cells = column.values[~column.missing]
         if not len(cells):

@@ -3,6 +3,7 @@
 import datetime
 import os
 import re
+from pathlib import Path
 
 from bayesgen import page
 from bayesgen.compare.as_text import subgroups_as_text
@@ -22,6 +23,9 @@ from bayesgen.report.rows import notable_rows
 from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
 from bayesgen.report.words import listed, share
+
+MOST_OF_NAME = 250
+"""Letters of the name of a file."""
 
 
 def write_report(
@@ -54,13 +58,24 @@ def write_report(
         by: column whose levels are scored separately, as in `compare`.
         cv: number of folds.
         random_state: seed of the folds.
-        notes: intended use and limits, as Markdown of headings, lists and paragraphs; "": none.
+        notes: intended use and limits, as Markdown of headings (#), items (-, *, 1.) and
+            paragraphs, whose other marks stay as typed; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
     blocks = _blocks(notes)
-    subject = judged(clf, X, y, loss=loss, reject=reject, by=by, cv=cv, seed=random_state)
+    subject = judged(
+        clf,
+        X,
+        y,
+        loss=loss,
+        reject=reject,
+        by=by,
+        cv=cv,
+        seed=random_state,
+        language="python" if command is None else "shell",
+    )
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns = drivers(subject)
     html = page.html(
@@ -87,10 +102,37 @@ def write_report(
     page.write(path, html)
 
 
-def _blocks(notes: object) -> list[str]:
-    """Return headings, items of lists and paragraphs of Markdown, each with its mark."""
-    if not isinstance(notes, str):
-        cure = "Pass notes=pathlib.Path('notes.md').read_text(encoding='utf-8')."
-        raise out_of_range("notes", notes, "text", cure)
-    apart = re.sub(r"(?m)^(#+ .*)$", r"\n\1\n", notes)
-    return re.split(r"\n\s*\n|\n(?=[-*] )", apart.strip()) if apart.strip() else []
+ITEM = r"[ \t]*(?:[-*]|\d+[.)]) "
+"""What an item of a list begins with; that of a list in a list is indented."""
+
+
+def _blocks(notes: object) -> list[tuple[str, str]]:
+    """Return headings, items of lists and paragraphs of Markdown, each after its kind.
+
+    Kinds are "heading", "item", "numbered", with "inner " before it in a list in a list, and "".
+    """
+    if not isinstance(notes, str) or _is_file(notes):
+        name = notes if isinstance(notes, str) else "notes.md"
+        cure = f"Pass notes=pathlib.Path({name!r}).read_text(encoding='utf-8')."
+        raise out_of_range("notes", notes, "the text itself", cure)
+    apart = re.sub(r"(?m)^(#+ .*)$", r"\n\1\n", notes.replace("\r\n", "\n")).strip()
+    blocks = re.split(rf"\n\s*\n(?=[ \t]*\S)|\n(?={ITEM})", apart) if apart else []
+    return list(map(_block, blocks))
+
+
+def _block(text: str) -> tuple[str, str]:
+    if text.startswith("#"):
+        return "heading", text.lstrip("# ")
+    if not re.match(ITEM, text):
+        return "", text
+    level = "inner " if text.startswith((" ", "\t")) else ""
+    text = text.lstrip()
+    return (f"{level}item", text[2:]) if text[0] in "-*" else (f"{level}numbered", text)
+
+
+def _is_file(text: str) -> bool:
+    """Return whether a text is the name of a file, not what it says."""
+    name = text.strip()
+    if not name or "\n" in name or len(name) > MOST_OF_NAME:
+        return False
+    return bool(re.fullmatch(r"\S+\.(?:md|txt)", name)) or Path(name).is_file()

@@ -9,27 +9,37 @@ from bayesgen.page import Cell, Grid, Shade
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number, share
 
-PRICES = (0.05, 0.1, 0.2, 0.3, 0.4)
-"""Costs of leaving a row undecided, as shares of the largest cost of a decision."""
+PRICES = (0.1, 0.2, 0.4, 0.6, 0.8)
+"""Costs of leaving a row undecided, as shares of the way from the least cost to the largest that
+the best decision can be expected to have: at more than that, every row is decided."""
 
 
 def abstaining(subject: Subject, reject: float) -> tuple[int, float]:
-    """Return the number of rows left undecided at a cost, and the accuracy of the others.
+    """Return the number of rows left undecided at a cost, and how good the other decisions are.
 
-    The accuracy is that of the most probable class, NaN where no row is decided.
+    That is their accuracy, or the mean cost of a row if they are actions; NaN where no row is
+    decided.
     """
     rule = decide.rule(subject.loss, subject.comparison.classes, reject)
-    undecided = rule.best(subject.proba) == len(rule.decisions) - 1
-    decided = subject.right[~undecided]
-    return int(undecided.sum()), float(decided.mean()) if len(decided) else math.nan
+    best = rule.best(subject.proba)
+    decided = best < len(rule.decisions) - 1
+    codes, best = subject.codes[decided], best[decided]
+    quality = best == codes if _decides_classes(subject) else rule.cost[codes, best]
+    return int((~decided).sum()), float(quality.mean()) if len(quality) else math.nan
+
+
+def _decides_classes(subject: Subject) -> bool:
+    """Return whether decisions are the classes, in their order, and not actions."""
+    return subject.rule.decisions.tolist() == subject.classes
 
 
 def costs(subject: Subject) -> Values:
     """Return the confusion table, costs of decisions, and rows left undecided at several costs."""
-    undecided, right = abstaining(subject, subject.reject)
+    undecided, quality = abstaining(subject, subject.reject)
     return {
         "undecided": undecided,
-        "right": right,
+        "quality": quality,
+        "classes": _decides_classes(subject),
         "confusion": _confusion(subject),
         "decisions": _decisions(subject),
         "abstaining": _undecided(subject),
@@ -59,18 +69,20 @@ def _decisions(subject: Subject) -> Grid:
         ["least expected cost, row by row", f"{cost[rows, best].mean():.3f}", f"{expected:.3f}"],
         [f"always {rule.decisions[constant]}", f"{cost[:, constant].mean():.3f}", ""],
     ]
-    if rule.decisions.tolist() == subject.classes and subject.loss is not None:
+    if _decides_classes(subject) and subject.loss is not None:
         likely = cost[rows, subject.proba.argmax(axis=1)].mean()
         lines.insert(1, ["most probable class", f"{likely:.3f}", ""])
     return Grid(["decision", "cost a row", "as expected by the model"], lines, right=(1, 2))
 
 
 def _undecided(subject: Subject) -> Grid:
-    cost, n = subject.rule.cost, len(subject.codes)
-    prices = {price * float(cost.max()) for price in PRICES if price * cost.max() >= cost.min()}
-    lines = []
-    for price in sorted(prices | {subject.reject}):
-        rows, right = abstaining(subject, price)
-        lines.append([f"{price:g}", f"{rows:,}", share(rows / n), number(right, ".1%")])
-    heads = ["cost of leaving undecided", "rows undecided", "share", "accuracy of the others"]
+    least, worst = float(subject.rule.cost.min()), subject.rule.worst()
+    prices = {float(f"{least + price * (worst - least):.3g}") for price in PRICES}
+    form = ".1%" if _decides_classes(subject) else ".3f"
+    lines, n = [], len(subject.codes)
+    for price in sorted({price for price in prices if price >= least} | {subject.reject}):
+        rows, quality = abstaining(subject, price)
+        lines.append([f"{price:g}", f"{rows:,}", share(rows / n), number(quality, form)])
+    others = "accuracy of the others" if _decides_classes(subject) else "cost a row of the others"
+    heads = ["cost of leaving undecided", "rows undecided", "share", others]
     return Grid(heads, lines, right=(0, 1, 2, 3))

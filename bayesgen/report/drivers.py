@@ -24,6 +24,8 @@ MOST_COLUMNS = 200
 WIDEST, CELLS = 1000, 20_000_000
 """Columns whose evidence is averaged; the rows are fewer where their square is large."""
 BARS = 12
+PICTURE = 6.0, 3.6
+"""Inches: room for the names of columns and for what the axis means."""
 MOST_LEVELS = 8
 FEWEST = 5
 """Rows of a group of cells below which nothing is said about it."""
@@ -68,8 +70,11 @@ def drivers(subject: Subject) -> Values:
         relevance = subject.clf.relevance(take(subject.X, subject.at[rows]))
         columns = by_column(subject, rows) if n_columns <= MOST_COLUMNS else []
     except BayesgenError as error:
-        return {"names": (), "reason": f"Columns cannot be left out one by one: {error}"}
-    figure = page.svg(RelevanceDisplay(relevance, BARS).plot)
+        return {
+            "names": (),
+            "reason": f"Columns cannot be left out one by one. {subject.worded(error)}",
+        }
+    figure = page.svg(RelevanceDisplay(relevance, BARS).plot, PICTURE)
     most = max((abs(v) for d in columns for v in (d.alone, d.beside)), default=0.0) or 1.0
     lines: list[list[Cell]] = [
         [

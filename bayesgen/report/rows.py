@@ -41,7 +41,7 @@ def _atypical(subject: Subject, columns: Sequence[TableColumn]) -> Values:
     try:
         typicality = subject.clf.typicality(subject.X)[subject.at]
     except BayesgenError as error:
-        return {"reason": error}
+        return {"reason": subject.worded(error)}
     return {
         "atypical": _grid(subject, columns, np.argsort(typicality, kind="stable"), typicality),
         "unlike": int((typicality < ODD).sum()),

@@ -4,15 +4,18 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen import decide
 from bayesgen.compare import Comparison, compare
+from bayesgen.compare.subgroups import Subgroups
 from bayesgen.decide import Loss, Losses
-from bayesgen.errors import InvalidData
-from bayesgen.errors.wording import listed
+from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words
+from bayesgen.errors.wording import Language, listed
 from bayesgen.plots.fitted import FittedClassifier, Model, Stack
-from bayesgen.table import Table, TableColumn, read_table, read_target
+from bayesgen.schema.matching import check_number
+from bayesgen.table import Table, TableColumn, from_dicts, read_table, read_target
 from bayesgen.typing import Joint, Labels
 
 Values = dict[str, Any]
@@ -38,12 +41,13 @@ NAMES = {
 class Subject:
     """Subject of a report: classifier, rows and out-of-fold predictions.
 
-    clf: the classifier, fitted to all rows. X, table: the rows, and the same read.
+    clf: the classifier, fitted to all rows. X, table: the rows in the columns of the fit, and the
+    same read.
     comparison: with logistic regression and the class frequencies on the same folds.
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
     loss, rule, reject: costs of decisions, and of leaving a row undecided. by: column of subgroups,
-    as stated. cv, seed: of the folds.
+    as stated. cv, seed: of the folds. language: in which cures of sentences are to be typed.
     """
 
     clf: FittedClassifier
@@ -59,6 +63,15 @@ class Subject:
     by: object
     cv: int
     seed: int
+    language: Language = "python"
+
+    def worded(self, problem: BayesgenError | BayesgenWarning | Words | str) -> str:
+        """Return a sentence of the library, with what to type in the language of the report."""
+        if isinstance(problem, BayesgenError | BayesgenWarning):
+            words = problem.written(self.language)
+        else:
+            words = problem if isinstance(problem, str) else problem.text(self.language)
+        return f"{words[:1].upper()}{words[1:]}"
 
     @property
     def name(self) -> str:
@@ -118,6 +131,24 @@ def _require_classes(clf: FittedClassifier, y: object) -> None:
         )
 
 
+def columns_of_fit(clf: FittedClassifier, X: object) -> object:
+    """Return the rows without columns that the fit did not have: clones are to be the same model.
+
+    Raises:
+        InvalidData: columns without names are of another number.
+    """
+    names = getattr(clf, "feature_names_in_", None)
+    frame = nw.from_native(from_dicts(X), eager_only=True, pass_through=True)
+    if names is None or not isinstance(frame, nw.DataFrame):
+        number = range(cast(Any, clf).n_features_in_)
+        check_number(tuple(number), read_table(X), type(clf).__name__)
+        return X
+    known = set(names)
+    if known.issuperset(frame.columns):
+        return X
+    return frame.select([name for name in frame.columns if name in known]).to_native()
+
+
 def judged(
     clf: FittedClassifier,
     X: object,
@@ -128,6 +159,7 @@ def judged(
     by: object,
     cv: int,
     seed: int,
+    language: Language,
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
 
@@ -142,12 +174,14 @@ def judged(
     if reject is None:
         reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
+    levels = None if by is None else Subgroups.read(by, read_table(X), X)
+    X = columns_of_fit(clf, X)
     table, name = read_table(X), named(clf)
     rivals = {LOGISTIC: rival("logistic"), FREQUENCIES: rival("frequencies")}
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     clone = type(clf)(**options | quiet)
-    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=by, random_state=seed)
+    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=levels, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
     return Subject(
         clf=clf,
@@ -163,4 +197,5 @@ def judged(
         by=by,
         cv=cv,
         seed=seed,
+        language=language,
     )

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import bayesgen as bg
-from bayesgen.cli import main
+from bayesgen.cli import main, options
 
 CASES = {
     "text": (["no", "yes"], "yes:no=5,no:yes=1", {("yes", "no"): 5, ("no", "yes"): 1}),
@@ -27,6 +27,8 @@ CASES = {
         {("a", "a:b,c"): 1, ("a:b,c", "a"): 9},
     ),
     "gains": (["no", "yes"], "yes:no=5,no:yes=1,yes:yes=-2", None),
+    "blanks": (["no", "yes"], "yes : no=5, no: yes = 1", {("yes", "no"): 5, ("no", "yes"): 1}),
+    "whole floats": ([1.0, 2.0], "1:2=1,2.0:1.0=4", {(1.0, 2.0): 1, (2.0, 1.0): 4}),
 }
 
 
@@ -69,7 +71,8 @@ def test_law_catches_costs_that_change_places(rows, tmp_path):
 
 
 REFUSED = {
-    "yes:no=5": r"no cost for the .* \('no', 'yes'\).* Add no:yes=0",
+    "yes:no=5": r"no cost for the .* \('no', 'yes'\).* Add no:yes=COST",
+    "yes:no=5,no:ye=1": r"--cost names the decision 'ye'.* Did you mean 'yes'\?",
     "maybe:no=5": r"--cost maybe:no: the true class comes first.*Type --cost (\S+)\.",
     "yes:=5": r"the true class comes first",
     "yes:no=inf,no:yes=1": r"--cost: the cost of \('yes', 'no'\) is inf",
@@ -85,16 +88,26 @@ def test_costs_are_refused_with_the_cure(rows, typed, tmp_path, capsys):
     assert re.search(REFUSED[typed], said)
     if cure := re.search(r"Type --cost (\S+)\.", said):
         assert main([*command, *shlex.split(cure.group(1))]) == 0
-    if cure := re.search(r"Add (\S+)\.", said):
-        assert main([*command, f"{typed},{cure.group(1)}"]) == 0
+    if cure := re.search(r"Add (\S+) with", said):
+        assert main([*command, f"{typed},{cure.group(1).replace('COST', '2')}"]) == 0
 
 
-@pytest.mark.parametrize("typed", ["yes:no", "yes:no=much", "yes:no=1,yes:no=2", "=3"])
+def test_costs_of_many_classes_are_cut_short():
+    with pytest.raises(options.UnusableOptions, match=r"a:b=1,\S*b:a=1, and so on") as refused:
+        options.losses({"z:a": 1.0}, "abcdef")
+    assert "b:d" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "typed", ["yes:no", "yes:no=much", "yes:no=1,yes:no=2", "=3", "yes:no=5;no:yes=1"]
+)
 def test_what_is_no_pair_is_an_argument_refused(rows, typed, tmp_path, capsys):
     fitted(rows, ["no", "yes"], tmp_path)
     command = ["predict", str(tmp_path / "m.bgm"), str(tmp_path / "rows.csv"), "--cost", typed]
     assert main(command) == 2
-    assert "type them as" in " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert ("separated by commas" if ";" in typed else "type them as") in " ".join(
+        capsys.readouterr().err.replace("│", "").split()
+    )
 
 
 def test_a_kept_column_of_that_name_is_refused(rows, tmp_path, capsys):

@@ -82,3 +82,9 @@ def test_command_compares_them(name, capsys):
     command = ["compare", "penguins", "--methods", "exact", "--rivals", name]
     assert main([*command, "--train-rows", "all", "--cv", "2"]) == 0
     assert name in capsys.readouterr().out
+
+
+def test_one_name_is_one_rival():
+    X, y = bg.datasets.load_iris()
+    found = bg.compare({"LDA": bg.LDA()}, X, y, rivals="frequencies", cv=2, progress=False)
+    assert list(found.table.index) == ["LDA", "frequencies"]

@@ -105,11 +105,28 @@ def test_law_catches_errors_of_another_number_of_rows(titanic, by_deck):
     assert violations(by_deck, titanic[0]["deck"], table) == {"errors are over the rows"}
 
 
-def test_by_the_class_accuracy_is_recall(titanic):
-    found = compared(*titanic, by=titanic[1])
-    confusion = found.confusion("exact").to_numpy()
-    np.testing.assert_allclose(
-        found.subgroups.loc["exact", "accuracy"], np.diag(confusion) / confusion.sum(axis=1)
+def test_classes_are_no_subgroups(titanic, capsys):
+    """In the rows of one class, calibrated probabilities of it look overconfident or timid."""
+    X, y = titanic
+    for classes in (y, y.map({"no": 7, "yes": 3}), y.where(y.index % 5 > 0, None)):
+        with pytest.raises(InvalidArgument, match=r"holds the classes.*confusion table"):
+            compared(X, classes, by=y)
+    for command in (["compare"], ["report", "--html", "never.html"]):
+        assert main([command[0], "titanic_passengers", *command[1:], "--by", "survived"]) == 1
+        assert "--by survived: this column holds the classes" in capsys.readouterr().err
+
+
+def test_values_go_by_their_index(titanic, by_deck):
+    X, y = titanic
+    found = compared(X, y, by=X["deck"].sample(frac=1, random_state=0)).subgroups
+    pd.testing.assert_frame_equal(
+        found.rename_axis(index=["classifier", "deck"]), by_deck.subgroups
+    )
+    other = X["deck"].set_axis(range(1, len(X) + 1))
+    with pytest.raises(InvalidArgument, match=r"another index.* Pass by=by.to_numpy\(\)"):
+        compared(X, y, by=other)
+    assert compared(X, y, by=other.to_numpy()).subgroups.equals(
+        found.rename_axis(index=["classifier", "subgroup"])
     )
 
 
@@ -138,6 +155,13 @@ def test_a_level_that_is_called_missing_stays_apart(titanic):
     rows = compared(X, y, by=levels).subgroups.loc["exact", "rows"]
     assert rows["(missing)"] == (X.deck == "A").sum()
     assert rows["((missing))"] == X.deck.isna().sum()
+
+
+def test_texts_of_numbers_are_levels_as_they_are(titanic):
+    X, y = titanic
+    levels = X["deck"].replace({"A": "1", "B": "1.0"})
+    rows = compared(X, y, by=levels).subgroups.loc["exact", "rows"]
+    assert rows["1"] == (X.deck == "A").sum() and rows["1.0"] == (X.deck == "B").sum()
 
 
 def test_numbers_of_many_values_are_refused_with_a_cure_that_works(titanic):

@@ -190,6 +190,9 @@ compared(by=[1, 2])
 compared(by="petal_length")
     Pass by=pandas.cut(X['petal_length'], 4).
     compared(by=pd.cut(iris()[0]["petal_length"], 4))
+compared(by=iris()[0].sepal_length.gt(6).add_suffix("th"))
+    Pass by=by.to_numpy()
+    compared(by=iris()[0].sepal_length.gt(6).add_suffix("th").to_numpy())
 compared(rivals=["lightgm"])
     Pass rivals='frequencies'.
 bg.compare([bg.LDA()], *iris())

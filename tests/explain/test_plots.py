@@ -279,6 +279,24 @@ def test_relevance_is_drawn_with_the_names_of_columns(titanic):
         clf.plot_relevance(most=0)
 
 
+def test_long_names_leave_room_and_missing_patterns_are_no_columns():
+    names = ["m" * 80, "b" * 12 + " of the " + "c" * 30, "q", "q missing", *"efgh"]
+    import matplotlib.pyplot as plt
+
+    relevance = pd.DataFrame({"weight_of_evidence": 2.0, "probability": 0.5}, index=names)
+    with mpl.rc_context({"font.size": 9.0}):
+        figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
+        shown = bg.plots.RelevanceDisplay(relevance, 4).plot(ax)
+        figure.draw_without_rendering()
+    assert shown.ax_.get_title(loc="left") == "4 of 8: 7 columns,\nand whether 1 is missing"
+    first, second, third, _ = shown.ax_.get_yticklabels()
+    assert first.get_text() == f"{'m' * 15}\u2026{'m' * 8}" and third.get_text() == "q"
+    assert second.get_text().startswith("b" * 12) and second.get_text().endswith("c" * 8)
+    written = [first, second, *shown.ax_.texts, shown.ax_.xaxis.label]
+    boxes = [text.get_window_extent() for text in written]
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+
+
 def test_infinite_evidence_has_a_bar_and_its_number():
     relevance = pd.DataFrame({"weight_of_evidence": [np.inf, 2.0]}, index=["a", "b"])
     never = bg.plots.RelevanceDisplay(relevance).plot()

@@ -1,6 +1,7 @@
 """The HTML report: order, counts, rows out of fold, colors of warnings, equal bytes."""
 
 import datetime
+import itertools
 import re
 import shlex
 import shutil
@@ -210,12 +211,33 @@ def test_actions_of_the_user_are_decided(titanic, tmp_path):
         text for _, text in page.paragraphs
     )
     assert [row[0] for row in page.table("cost of leaving undecided")] == [
-        "2.5",
+        "0.833",
+        "1.67",
+        "3.33",
         "5",
+        "6.67",
         "10",
-        "15",
-        "20",
     ]
+
+
+@pytest.mark.parametrize("actions", [False, True])
+def test_verdict_is_about_the_decisions(actions, titanic, out_of_fold, tmp_path):
+    """Accuracy of the decisions that are classes, cost of others; undecided rows at every price."""
+    names = ("wait", "treat") if actions else ("no", "yes")
+    loss = dict(zip(itertools.product(("no", "yes"), names), (0, 1, 50, 0), strict=True))
+    page, (proba, codes) = Page(written(*titanic, tmp_path, loss=loss, reject=0.6)), out_of_fold
+    cost, rows = np.array([[0, 1], [50, 0]]), np.arange(len(codes))
+    best = (proba @ cost).argmin(axis=1)
+    decided = (proba @ cost)[rows, best] <= 0.6
+    right, paid = (best == codes)[decided].mean(), cost[codes, best][decided].mean()
+    (verdict,) = [text for _, text in page.paragraphs if text.startswith("If leaving")]
+    said = f"costs {paid:.3f} a row in the others" if actions else f"is right in {right:.1%} of"
+    assert f"abstains on {(~decided).sum()} of" in verdict and said in verdict
+    table = page.table("cost of leaving undecided")
+    assert {row[0]: row[3] for row in table}["0.6"] == (
+        f"{paid:.3f}" if actions else f"{right:.1%}"
+    )
+    assert all(row[1] != "0" for row in table)
 
 
 def test_other_classes_are_refused(titanic, tmp_path):
@@ -427,6 +449,44 @@ def test_command_takes_a_fitted_model(tmp_path, titanic):
     assert typed in Page(html.read_text(encoding="utf-8")).code[-1]
 
 
+def test_columns_that_the_fit_did_not_have_are_left_out(tmp_path, titanic, capsys):
+    """The page is that of a table without them, and --by still names one of them."""
+    _, X, y = titanic
+    used = X[["age", "passengerClass"]]
+    clf = bg.NaiveBayes(random_state=0).fit(used, y)
+    page = written(clf, X, y, tmp_path, by="sex", title="t")
+    same = written(clf, used, y, tmp_path, by=X.sex, title="t")
+    assert page.replace("by=&#39;sex&#39;", "by=by") == same
+    rows, model, html = (tmp_path / name for name in ("rows.csv", "m.bgm", "m.html"))
+    clf.save(model)
+    X.assign(survived=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "survived", "--fitted", str(model), "--by", "sex"]
+    assert main([*command, "--html", str(html)]) == 0
+    assert "sex" not in capsys.readouterr().out
+    scores = "", "accuracy"
+    assert Page(html.read_text(encoding="utf-8")).table(*scores) == Page(page).table(*scores)
+
+
+def test_arrays_of_another_width_are_refused(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    with pytest.raises(InvalidData, match="X has 3 features, but NaiveBayes is expecting 2"):
+        written(bg.NaiveBayes().fit(X[:, :2], y), X, y, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+def test_page_of_the_command_names_options_to_type(tmp_path):
+    X, y = bg.datasets.load_iris()
+    X = X.assign(visit=np.arange(len(X)))
+    rows, html = tmp_path / "rows.csv", tmp_path / "iris.html"
+    X.assign(species=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "species", "--model", "naive-bayes", "--cv", "2"]
+    assert main([*command, "--html", str(html)]) == 0
+    words = Page(html.read_text(encoding="utf-8")).words()
+    assert "--drop visit" in words and "X.drop" not in words
+    words = Page(written(bg.NaiveBayes().fit(X, y), X, y, tmp_path, cv=2)).words()
+    assert "X.drop" in words and "--drop" not in words
+
+
 HOSTILE = """# Use <b>here</b>
 For {{ 7 * 7 }} & "study" of
 adults only.
@@ -507,10 +567,35 @@ def test_command_states_costs_levels_and_notes(titanic, tmp_path):
     assert page.table(*decisions) == expected.table(*decisions)
 
 
+LISTS = "* star\n1. first\n2) second,\n   on\n  - within\n\n  - last\n* 3 of 4"
+
+
+def test_items_of_lists_are_numbered_or_nested(titanic, tmp_path):
+    section = written(*titanic, tmp_path, notes=LISTS).split("limits</h2>")[1].split("<h2>")[0]
+    found = re.findall(r'<p class="(.*?)">(.*?)</p>', section, re.DOTALL)
+    assert [(kind, " ".join(text.split())) for kind, text in found] == [
+        ("item", "star"),
+        ("numbered", "1. first"),
+        ("numbered", "2) second, on"),
+        ("inner item", "within"),
+        ("inner item", "last"),
+        ("item", "3 of 4"),
+    ]
+
+
+def test_the_name_of_a_file_is_not_its_text(titanic, tmp_path):
+    there = tmp_path / "note"
+    there.write_text("adults only")
+    for name in ("absent.md", str(there)):
+        with pytest.raises(InvalidArgument, match="the text itself") as refused:
+            written(*titanic, tmp_path, notes=name)
+        assert f"notes=pathlib.Path({name!r}).read_text(" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cost", "yes:no=5"], "Add no:yes=0"),
+        (["--cost", "yes:no=5"], "Add no:yes=COST"),
         (["--by", "age"], "column 'age' has"),
         (["--by", "deck"], "no column 'deck'"),
     ],
@@ -524,7 +609,9 @@ def test_command_refuses_before_anything_is_fitted(options, said, tmp_path, caps
 
 def test_notes_that_cannot_be_read_are_refused(tmp_path, capsys):
     (tmp_path / "latin").write_bytes(b"caf\xe9")
-    for name, said in (("absent", "No such file"), ("latin", "not text in UTF-8")):
+    (tmp_path / "blank").write_text(" \n")
+    refused = ("absent", "No such file"), ("latin", "not text in UTF-8"), ("blank", "is empty")
+    for name, said in refused:
         command = ["report", "iris", "--html", str(tmp_path / "p.html")]
         assert main([*command, "--notes", str(tmp_path / name)]) == 2
         assert said in " ".join(capsys.readouterr().err.replace("│", "").split())
