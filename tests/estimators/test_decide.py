@@ -84,7 +84,7 @@ def test_reject_labels():
     truths = bg.NaiveBayes(random_state=0).fit(X, np.arange(30) % 2 == 0)
     assert set(truths.decide(X, reject=0.0)) == {"reject"}
     negative = bg.NaiveBayes(random_state=0).fit(X, np.arange(30) % 2 - 1)
-    with pytest.raises(InvalidArgument, match="reject_label -1 is a class"):
+    with pytest.raises(InvalidArgument, match="reject_label -1 is already a class"):
         negative.decide(X, reject=0.0)
 
 
