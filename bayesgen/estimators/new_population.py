@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Int
 from sklearn.utils import _safe_indexing
 
 from bayesgen import predict
@@ -27,7 +28,8 @@ from bayesgen.prevalence import (
 from bayesgen.table import Name, Table
 from bayesgen.typing import DataFrame, Encoded, Labels, Weights
 
-ALL: Labels = np.empty(0, dtype=int)
+Groups = Int[np.ndarray, " new"]
+ALL: Groups = np.empty(0, dtype=int)
 """Groups of rows that have none: all rows are of one population."""
 
 
@@ -71,7 +73,7 @@ class PopulationModel:
             (lambda: self.beside(X_new, groups)) if checked else None,
         )
 
-    def groups_of(self, encoded: Encoded, n_rows: int) -> Labels:
+    def groups_of(self, encoded: Encoded, n_rows: int) -> Groups:
         """Return the groups that rows are of, -1 of a new one; none if rows have no groups."""
         groups = self.fitted.posterior.components.groups
         return np.unique(codes_of_groups(groups, encoded, n_rows)) if groups else ALL
@@ -81,7 +83,7 @@ class PopulationModel:
         table, name = self.read(X), self.column_of_groups
         return table if name is None or name not in table.names else table.without(name)
 
-    def beside(self, X_new: object, groups: Labels) -> Populations:
+    def beside(self, X_new: object, groups: Groups) -> Populations:
         """Return the labeled rows of the fit, of the groups of new rows, beside these.
 
         Raises:
@@ -92,8 +94,8 @@ class PopulationModel:
         return Populations(self.features(X), codes, weights, self.features(X_new))
 
     def within(
-        self, groups: Labels, X: object, codes: Labels, weights: Weights
-    ) -> tuple[object, Labels, Weights]:
+        self, groups: Groups, X: object, codes: Labels, weights: Weights
+    ) -> tuple[object, np.ndarray, np.ndarray]:
         """Return the rows of the fit that are of known ones of these groups, or all if none is."""
         if not (groups >= 0).any():
             return X, codes, weights
@@ -113,7 +115,7 @@ class PopulationModel:
             X, codes, weights = _safe_indexing(X, labeled), codes[labeled], weights[labeled]
         return X, codes, weights
 
-    def left_out_rows(self, groups: Labels = ALL) -> LeftOutRows:
+    def left_out_rows(self, groups: Groups = ALL) -> LeftOutRows:
         """Return predictions of the rows of the fit, each from the others.
 
         groups: of the new rows; the rows of the fit are those of the same group.
