@@ -127,7 +127,7 @@ def reliability_curve(
         InvalidArgument: an invalid level or number of resamples.
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; for the bands
-        Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
+    Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
 
     Examples:
         >>> import numpy as np

@@ -210,9 +210,9 @@ class NUTS(Settings):
             run returns its draws immediately. The file is kept. With random_state=None its seed is
             reused. It holds a digest of the data behind the density, not the data. If it cannot be
             written, the fit stops, and what was written before can be resumed.
-        max_tree_depth, dense_mass, step_size, adapt_step_size, adapt_mass_matrix: of
-            `numpyro.infer.NUTS`, with its defaults: a draw takes at most 2^max_tree_depth steps; a
-            dense mass matrix follows correlations that are left between the whitened coordinates.
+        max_tree_depth: a draw takes at most 2^max_tree_depth steps.
+        dense_mass: whether to follow correlations left between the whitened coordinates.
+        step_size, adapt_step_size, adapt_mass_matrix: of `numpyro.infer.NUTS`.
         find_heuristic_step_size, forward_mode_differentiation, regularize_mass_matrix: of the same.
 
     Given the labels, blocks are independent. If only some have a closed form, NUTS samples the

@@ -25,6 +25,9 @@ def escape_marks(
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
         if not example:
             lines[i] = escaped(line)
+    # napoleon reads "words: more words" at the start of a property as its type
+    if what == "property" and ": " in lines[0]:
+        lines[:1] = [part + ":" * (i == 0) for i, part in enumerate(lines[0].split(": ", 1))]
 
 
 def escaped(line: str) -> str:
