@@ -32,22 +32,14 @@ def set_coverage(
 ) -> pd.DataFrame:
     """Return how often prediction sets hold the true class, and how large they are.
 
-    Args:
-        clf: fitted, of this library.
-        X: rows that were not fitted.
-        y: their labels; rows without one are ignored. A class unknown to the fit is in no set.
-        coverage: of the sets, above 0 and below 1.
-        by: as in `predict_set`.
-        method: as in `predict_set`.
+    Args and errors are those of `predict_set`, and y: labels of X, rows that were not fitted; rows
+    without one are ignored, and a class unknown to the fit is in no set.
 
     Returns:
         DataFrame, one line for all rows, "(all)", and one for each class: rows; coverage, the share
         of sets that hold the true class; lower and upper, its 95 % interval (Clopper and Pearson
         1934, of this fit); size, the mean number of classes in a set; singletons and empty, the
         shares of sets of one and of no class; method, which ran.
-
-    Raises:
-        BayesgenError: as in `predict_set`.
 
     Examples:
         >>> import bayesgen as bg
@@ -61,15 +53,13 @@ def set_coverage(
     sets, ran = clf.predict_set(X, coverage, by=by, method=method, return_method=True)
     if len(target.codes) != len(sets):
         raise wrong_length(len(target.codes), len(sets))
-    column = [fitted.index(label) if label in fitted else -1 for label in target.classes.tolist()]
-    # one more column, of classes that are unknown to the fit
-    held = np.column_stack([sets, np.zeros(len(sets), dtype=bool)])
-    labeled = np.flatnonzero(target.codes >= 0)
-    codes = target.codes[labeled]
-    covered = held[labeled, np.array(column)[codes]]
-    lines = {ALL: _line(covered, sets[labeled])}
+    lines = {}
+    covered, labeled = np.zeros(len(sets), dtype=bool), target.codes >= 0
     for code, label in enumerate(target.classes.tolist()):
-        lines[label] = _line(covered[codes == code], sets[labeled][codes == code])
+        rows = target.codes == code
+        covered[rows] = sets[rows, fitted.index(label)] if label in fitted else False
+        lines[label] = _line(covered[rows], sets[rows])
+    lines = {ALL: _line(covered[labeled], sets[labeled]), **lines}
     return pd.DataFrame(lines.values(), index=pd.Index(lines, name="class")).assign(method=ran)
 
 
@@ -91,18 +81,13 @@ def set_size(y: Membership, probability: Joint, coverage: float = 0.9) -> float:
     """Return the mean size of the smallest sets that hold the true class of a share of the rows.
 
     Sets are those of `predict_set(method="left_out")` with probabilities of rows that were not
-    fitted in place of left-out ones, so that any classifier's sets can be compared: a class is in
-    the set of a row if the share of rows whose own class has at most its log-odds exceeds
-    1 - coverage, the row counting as one of the class.
+    fitted in place of left-out ones, so that those of any classifiers can be compared.
 
     Args:
         y: class codes, shape (row,), or shares of each class, shape (row, class): a row then
             counts in each class by its share.
         probability: class probabilities, shape (row, class).
-        coverage: above 0 and below 1.
-
-    Raises:
-        InvalidArgument: another coverage.
+        coverage: above 0 and below 1; InvalidArgument if it is not.
 
     Examples:
         >>> import numpy as np

@@ -14,7 +14,7 @@ from bayesgen.errors import BayesgenWarning, InvalidData, NoAttribute, Unsupport
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.estimator import EncodedRows
+from bayesgen.estimators.rows_of_fit import EncodedRows
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior

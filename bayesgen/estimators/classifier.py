@@ -1,7 +1,6 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import copy
-import functools
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
@@ -26,12 +25,13 @@ from bayesgen.estimators import (
     validation,
 )
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
-from bayesgen.estimators.estimator import EncodedRows, Estimator
+from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
-from bayesgen.estimators.prediction_sets import RowsOfFit, Sets
+from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS, model_functions
+from bayesgen.estimators.rows_of_fit import EncodedRows
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
@@ -417,34 +417,27 @@ class Classifier(Estimator):
     ) -> Sets | tuple[Sets, str]:
         """Return which classes are in the prediction set of each row, shape (row, class).
 
-        A set holds the true class with probability `coverage`, whether or not the model is right.
         A class k is in the set of x unless (x, k) is too strange beside the rows of the fit: its
         p-value is the share of rows, itself among them, whose class has log-odds, given all other
         rows, of at most its own; the set has the classes with p > 1 - coverage. Sets may be empty.
-
-        method="full" adds (x, k) to the fit and then leaves out each row in turn, by statistics. If
-        old and new rows are exchangeable, new ones of a class of the fit are covered with a
-        probability of at least `coverage`, over fits and rows, at any number of rows (Vovk,
-        Gammerman and Shafer 2005). It needs a closed form, and nothing that is learned from the
-        rows of the fit alone: no stack, learned temper, power transforms, bins, modeled missing
-        pattern or unlabeled rows. method="left_out" ranks among the rows of the fit, each left out:
-        nothing is guaranteed, and coverage comes close. "auto" is "full" where that is possible, no
-        joint block has a missing cell in the fit, and a row takes some hundredths of a second; of
-        the new rows, those with a missing cell in a joint block are "left_out".
-
-        A row of weight w counts as w rows. Where few rows can be compared, no class is left out,
-        with a warning.
+        A row of weight w counts as w rows, one of several classes in each by its share. Where few
+        rows can be compared, no class is left out, with a warning.
 
         Args:
             X: rows.
             coverage: above 0 and below 1.
-            by: "class" compares (x, k) with rows of class k, so that every class is covered, under
-                label shift too (the label, even if a column is named "class"); the name of a column
-                (missing cells are one more value), with rows of its value there. None: with all
-                rows.
-            method: "auto", "full" or "left_out".
-            return_method: also return the method that ran; "mixed": "full" for rows without missing
-                cells in a joint block, "left_out" for the others.
+            by: None compares (x, k) with all rows; "class", with those of class k, so that every
+                class is covered, under label shift too; the name of a column, with those of its
+                value there (missing cells are one more value).
+            method: "full" adds (x, k) to the fit before each row is left out. If rows are
+                exchangeable, new ones of a class of the fit are covered with a probability of at
+                least `coverage`, over fits and rows, whatever the model and the number of rows
+                (Vovk, Gammerman and Shafer 2005). It needs a closed form, and nothing that is
+                learned from the rows of the fit alone. "left_out" leaves out the rows of the fit
+                without (x, k): nothing is guaranteed, and coverage comes close. "auto" is "full"
+                row by row where that is possible and takes some hundredths of a second.
+            return_method: also return the method that ran; "mixed": "left_out" for rows that miss
+                a cell of a joint block, "full" for the others.
             X_fit: the rows of the fit; by default those of the last one, which are not copied: if
                 they were edited in place since, pass them as they were.
             y_fit: their labels.
@@ -465,8 +458,8 @@ class Classifier(Estimator):
             >>> round(float(sets.sum(axis=1).mean()), 2)
             1.21
         """
-        rows = RowsOfFit(self, X_fit, y_fit, weight_fit, coverage, by)
-        sets, ran = rows.sets(X, method)
+        fit = self._fit_with_rows()
+        sets, ran = PredictionSets(fit, X_fit, y_fit, weight_fit, coverage, by, method).of(X)
         return (sets, ran) if return_method else sets
 
     def sample(
@@ -705,10 +698,7 @@ class Classifier(Estimator):
 
     def _population_model(self) -> PopulationModel:
         """Return the fitted classifier, as populations are compared by it."""
-        read = functools.partial(self._read, reset=False)
-        fitted = self._fitted()
-        rows, encode = self._rows_of_fit, self._encode_rows
-        return PopulationModel(fitted, read, encode, rows, self._left_out, self.groups)
+        return PopulationModel(self._fit_with_rows())
 
     # -- decisions ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
-from bayesgen.estimators.training_rows import UNLABELLED, one_each
+from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference import Draws, Posterior, log_class_probabilities
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows
@@ -34,9 +34,6 @@ from bayesgen.typing import (
 
 DRAWS = 1000
 REPLICATES = 100
-MOST_LEFT_OUT = 20_000
-"""Rows left out to measure a classifier's errors at most: QDA takes 6.3 s for 100,000 rows of 20
-columns and 5 classes (measured), and the errors of 20,000 are known well enough."""
 ROW = ("row",)
 
 
@@ -195,17 +192,17 @@ class Fitted:
         scores = self.leave_one_out(LabelledRows(encoded, y, weight, weight))
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
-    def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
-        """Return predictions of rows of the fit, each from the others, under even probabilities."""
-        encoded, y, weight = _labelled(encoded, y, weight)
-        judged = np.flatnonzero(weight > 0)
-        if len(judged) > MOST_LEFT_OUT:  # as many, evenly spaced within classes
-            order = judged[np.argsort(y[judged], kind="stable")]
-            judged = np.sort(order[np.arange(MOST_LEFT_OUT) * len(order) // MOST_LEFT_OUT])
-        rows = LabelledRows(encoded, y, weight, one_each(weight), judged)
-        scores = dataclasses.replace(self, class_prior="uniform").leave_one_out(rows)
-        log_proba = normalized(self.posterior.log_proba(scores))
-        return LeftOutRows(log_proba, y[judged], weight[judged])
+    def left_out_rows(self, rows: LabelledRows, weight: Weights) -> LeftOutRows:
+        """Return predictions of the rows of the fit that are left out, each from the others.
+
+        weight: of each of these.
+        """
+        if self.posterior.components.reweighable:
+            joint = self.left_out(rows.encoded, rows.y, rows.weight).joint
+            log_proba = log_class_probabilities(joint, self.posterior.log_classes())
+        else:
+            log_proba = normalized(self.posterior.log_proba(self.leave_one_out(rows)))
+        return LeftOutRows.of(log_proba, rows.left_out.y, weight)
 
     def loo(
         self, encoded: Encoded, y: Membership, weight: Weights, kind: str

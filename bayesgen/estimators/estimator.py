@@ -3,6 +3,7 @@
 import abc
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.rows_of_fit import EncodedRows, RowsOfFit
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
@@ -36,8 +38,6 @@ from bayesgen.typing import Joint, Self, Traceable
 
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
-EncodedRows = tuple[Posterior, dict[str, Traceable], int]
-"""A posterior, rows as it reads them, and their number."""
 LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
 """Arguments that may be learned from rows, which are then kept for the next call."""
 
@@ -476,6 +476,25 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the fitted model: training state and posterior."""
         posterior = self._fitted_posterior()
         return Fitted(self.state_, posterior, self.class_prior)
+
+    def _fit_with_rows(self) -> RowsOfFit:
+        """Return the fitted model, and how the rows of its fit are read."""
+        learned = self._learned_from(())
+        if self.missing == "informative":  # columns with a missing cell have an indicator
+            learned["missing"] = self.missing
+        if self._derived_columns():  # of bins, which are named before, or of levels
+            learned.setdefault("levels", "indicators")
+        return RowsOfFit(
+            self._fitted(),
+            functools.partial(self._read, reset=False),
+            self._encode_rows,
+            self._rows_of_fit,
+            functools.partial(self._training_rows, reset=False),
+            self._left_out,
+            learned,
+            self.unseen,
+            self.groups,
+        )
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""

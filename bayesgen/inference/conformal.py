@@ -2,16 +2,10 @@
 
 The score of a row is the log-odds of its class given its cells and all other rows. The p-value of a
 candidate class k of a new row is the share of rows, the new one among them, whose score is at most
-that of the new row as one of class k; a prediction set holds the classes whose p-value exceeds
-1 - coverage.
-
-* full: (x, k) is added to the rows, and every row of this augmented fit is left out in turn. If the
-  new row and the old ones are exchangeable, the p-value of its true class is at most alpha with a
-  probability of at most alpha, whatever the model: all rows are treated alike. Source: Vovk,
-  Gammerman and Shafer (2005), Algorithmic Learning in a Random World, section 2.2.
-* left out: the rows of the fit are left out as they are, without (x, k): no guarantee.
-
-Ties count for the new row. A row of weight w counts as w rows, the new one as one.
+that of the new row as one of class k: of those of the fit to which (x, k) was added ("full"; see
+`Classifier.predict_set` for its guarantee), or of the fit as it is ("left out"). Ties count for the
+new row. A row of weight w counts as w rows, the new one as one. Source: Vovk, Gammerman and Shafer
+(2005), Algorithmic Learning in a Random World, section 2.2.
 """
 
 import dataclasses
@@ -60,19 +54,13 @@ class Groups:
     fitted: Int[np.ndarray, " fitted"]
     new: Int[np.ndarray, "row class"]
 
-    def of_new(self, rows: np.ndarray) -> "Groups":
-        """Return the groups of some of the new rows."""
-        return Groups(self.fitted, self.new[rows])
-
 
 def odds(log_proba: Joint, y: Labels) -> Odds:
     """Return the log-odds of the class of each row, exact where its probability rounds to 1."""
-    others = log_proba.copy()
-    others[np.arange(len(y)), y] = -np.inf
+    others, at, largest = log_proba.copy(), (np.arange(len(y)), y), np.finfo(float).max
+    others[at] = -np.inf
     # infinite odds would be no numbers to subtract
-    largest = np.finfo(float).max
-    own = log_proba[np.arange(len(y)), y]
-    return np.clip(own - np.logaddexp.reduce(others, axis=1), -largest, largest)
+    return np.clip(log_proba[at] - np.logaddexp.reduce(others, axis=1), -largest, largest)
 
 
 def odds_of_each_class(log_proba: Joint) -> Joint:
@@ -82,13 +70,7 @@ def odds_of_each_class(log_proba: Joint) -> Joint:
 
 
 def p_values(fitted: Fitted, weight: Fitted, new: New) -> New:
-    """Return (1 + weight of the rows of the fit whose score is at most the new one) / (1 + all).
-
-    Args:
-        fitted: scores of rows of the fit.
-        weight: of these rows.
-        new: scores to rank among them.
-    """
+    """Return (1 + weight of the rows of the fit whose score is at most the new one) / (1 + all)."""
     order = np.argsort(fitted)
     total = np.concatenate([[0.0], np.cumsum(weight[order])])
     tied = TIE * (1 + np.minimum(np.abs(new), 1 / TIE))
@@ -107,14 +89,7 @@ def in_set(p_values: Joint, coverage: float) -> Bool[np.ndarray, "row class"]:
 
 
 def left_out_p_values(fitted: Fitted, weight: Fitted, new: Joint, groups: Groups) -> Joint:
-    """Return p-values among scores of the rows of the fit, each left out, shape (row, class).
-
-    Args:
-        fitted: scores of the rows of the fit.
-        weight: of these rows.
-        new: log P(y = k given x) of new rows, shape (row, class).
-        groups: of all rows.
-    """
+    """Return p-values of log P(y = k given x) of new rows among the scores of left-out rows."""
     scores, out = odds_of_each_class(new), np.empty(new.shape)
     for group in np.unique(groups.new).tolist():
         alike, place = groups.fitted == group, groups.new == group
@@ -149,19 +124,14 @@ class AugmentedFit:
     @property
     def cheap(self) -> bool:
         """Whether a new row takes some hundredths of a second."""
-        floats = 0
-        for block in self.blocks.values():
-            if not isinstance(block.likelihood, Vectorised):
-                return False
-            arrays = block.statistics.arrays().values()
-            floats += len(block.likelihood.components) * sum(map(np.size, arrays))
-        return len(self.problem.statistics.count) * len(self.rows.y) * floats <= CHEAP_FLOATS
+        blocks, n_classes = self.blocks.values(), len(self.problem.statistics.count)
+        sizes = [sum(map(np.size, block.statistics.arrays().values())) for block in blocks]
+        floats = sum(len(b.likelihood.components) * n for b, n in zip(blocks, sizes, strict=True))
+        vectorised = all(isinstance(block.likelihood, Vectorised) for block in blocks)
+        return vectorised and n_classes * len(self.rows.y) * floats <= CHEAP_FLOATS
 
     def p_values(self, encoded: Encoded, groups: Groups) -> Joint:
-        """Return the p-values of full conformal prediction, shape (row, class).
-
-        encoded: new rows. groups: of all rows.
-        """
+        """Return the p-values of new rows by full conformal prediction, shape (row, class)."""
         new, out = self._odds_of(encoded), np.empty(groups.new.shape)
         likelihoods, sizes = self.problem.open_guesses.blocks, {"n_levels": self.n_levels}
         for i, k in np.ndindex(out.shape):

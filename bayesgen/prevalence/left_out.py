@@ -21,9 +21,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.base import Arrays
+from bayesgen.membership import Entries
 from bayesgen.prevalence.cells import edges_between
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.typing import Joint, Labels, Membership, Weights
 
 LEVELS = 3
 """Cells of each assigned class: thirds of the labeled rows assigned to it, by probability."""
@@ -35,15 +36,22 @@ SWEEPS = 60
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LeftOutRows(Arrays):
-    """Predictions of labeled rows, each from the others, under even class probabilities.
+    """Predictions of labeled rows, each from the others.
 
-    log_proba: (row, class). codes: their classes. weight: their weights.
+    log_proba: (row, class); a fit keeps those under even class probabilities. codes: their classes.
+    weight: their weights. A row of several classes is a row in each of them.
     """
 
     log_proba: Joint
     codes: Labels
     weight: Weights
     axes: ClassVar = {"log_proba": ("row", "class"), "codes": ("row",), "weight": ("row",)}
+
+    @classmethod
+    def of(cls, log_proba: Joint, y: Membership, weight: Weights) -> "LeftOutRows":
+        """Return the predictions of rows in classes, or in shares of classes."""
+        entries = Entries.of(y, weight)
+        return cls(log_proba[entries.row], entries.code, entries.weight)
 
     def counts(self) -> Float[np.ndarray, " class"]:
         """Return the weight of each class."""

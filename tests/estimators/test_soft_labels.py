@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 import bayesgen as bg
 from bayesgen import calibrate
 from bayesgen.estimators import judged_rows
+from bayesgen.estimators.prediction_sets import PredictionSets
 from bayesgen.estimators.stack.kept_rows import rows_together
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import misfit, pooling, powers
@@ -345,14 +346,46 @@ def test_plots_of_labels_need_one_class_each(kind):
         plot(X, P)
 
 
-def test_sets_of_a_stack_within_a_column_name_what_a_stack_can_do():
-    stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], random_state=0)
-    table = X.assign(site=np.arange(50.0) % 2)
-    stack.fit(table, P)
-    with pytest.raises(bg.errors.UnsupportedOperation, match="Pass by=None or by='class'"):
-        stack.predict_set(table[:3], 0.5, by="site")
-    for by in (None, "class"):
-        assert stack.predict_set(table[:3], 0.5, by=by).shape == (3, 3)
+def law_sets_rank_among_rows_in_each_class_by_their_share(by):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=14), "site": rng.choice(["a", "b"], 14)})
+    share = rng.choice([0.0, 0.2, 0.7, 1.0], 14)
+    y, new = pd.DataFrame({"no": 1 - share, "yes": share}), table[:5].assign(x=rng.normal(size=5))
+    odds = np.empty((14, 2))
+    for i in range(14):
+        others = bg.NaiveBayes().fit(table.drop(index=i), y.drop(index=i))
+        odds[i] = others.decision_function(table[i : i + 1]) * [-1, 1]
+    clf = bg.NaiveBayes().fit(table, y)
+    sets, own = clf.predict_set(new, 0.6, by=by, return_method=True), clf.decision_function(new)
+    assert sets[1] == "left_out"
+    for i, k in np.ndindex(5, 2):
+        weight = y.to_numpy() * (np.arange(2) == k if by == "class" else 1)
+        if by == "site":
+            weight = weight * (table.site == new.site[i]).to_numpy()[:, None]
+        p = (1 + weight[odds <= own[i] * (2 * k - 1) + 1e-9].sum()) / (1 + weight.sum())
+        assert sets[0][i, k] == (p > 0.4 + 1e-12)
+
+
+@pytest.mark.parametrize("by", [None, "class", "site"])
+def test_sets_rank_among_rows_in_each_class_by_their_share(by):
+    law_sets_rank_among_rows_in_each_class_by_their_share(by)
+
+
+def test_fault_entries_of_other_rows_have_the_cells(monkeypatch):
+    cells = PredictionSets._cells_of_fit
+    monkeypatch.setattr(PredictionSets, "_cells_of_fit", lambda *a, **b: cells(*a, **b)[::-1])
+    with pytest.raises(AssertionError):
+        law_sets_rank_among_rows_in_each_class_by_their_share("site")
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+def test_a_stack_has_sets_of_shares_within_a_column():
+    table = X.assign(site=0.0)
+    stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], random_state=0).fit(table, P)
+    sets, within = (stack.predict_set(table[:9], 0.6, by=by) for by in (None, "site"))
+    np.testing.assert_array_equal(within, sets)
+    with pytest.raises(bg.errors.UnsupportedOperation, match="the shares of soft labels"):
+        bg.NaiveBayes().fit(X, P).predict_set(X[:3], method="full")
 
 
 def test_an_estimate_of_prevalence_does_not_deny_that_rows_were_kept():

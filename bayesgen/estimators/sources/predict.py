@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from bayesgen import predict
 from bayesgen.errors import InvalidData, Words
 from bayesgen.estimators.estimator import Estimator
-from bayesgen.estimators.prediction_sets import RowsOfFit
+from bayesgen.estimators.prediction_sets import PredictionSets
 from bayesgen.schema import Column
 from bayesgen.sources import (
     ANSWERS,
@@ -83,15 +83,15 @@ class Answers:
 
     def __post_init__(self) -> None:
         """Refuse a classifier that has no answer, before any row is read."""
-        posterior = self.classifier._fitted_posterior()
+        fit = self.classifier._fit_with_rows()
         for name in self.asked:
             if ANSWERS[name].posterior:
                 option = f"--{name.removeprefix('predict_')}"
-                predict.require_posterior(posterior, Words(name, option))
+                predict.require_posterior(fit.fitted.posterior, Words(name, option))
         if (sets := self.asked.get("predict_set")) is not None:
             X, y, weight = (sets.get(name) for name in ("X_fit", "y_fit", "weight_fit"))
-            rows = RowsOfFit(self.classifier, X, y, weight, by=cast(Hashable, sets.get("by")))
-            rows.require(cast(str, sets.get("method", "auto")))
+            by, method = cast(Hashable, sets.get("by")), cast(str, sets.get("method", "auto"))
+            PredictionSets(fit, X, y, weight, by=by, method=method).require()
 
     @property
     def schema(self) -> Any:

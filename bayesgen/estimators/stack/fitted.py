@@ -19,7 +19,6 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.relative_density import RelativeDensity
 from bayesgen.inference.scores import normalized
 from bayesgen.interactions import NONE, Interactions
-from bayesgen.membership import Entries
 from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column
@@ -271,5 +270,4 @@ def left_out_rows(
     mixture = cast(Mixture, posterior.components)
     even = {name: member.under_even_classes() for name, member in judgements.items()}
     log_proba = normalized(posterior.log_proba(mixture.scores_from(even, of_pairs)))
-    entries = Entries.of(y, weight)
-    return LeftOutRows(log_proba[entries.row], entries.code, entries.weight)
+    return LeftOutRows.of(log_proba, y, weight)
