@@ -136,6 +136,18 @@ def test_copies_answer_alike(by_map):
         np.testing.assert_array_equal(other.predict_proba(X), by_map.predict_proba(X))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")  # a funnel, and 200 draws
+def test_a_spread_near_0_is_no_start_of_a_sampler():
+    """Classes that are alike: the density has no bound, and every draw from its peak diverges."""
+    method = bg.NUTS(draws=200, warmup=200, chains=2, progress=False)
+    random = np.random.default_rng(0)
+    clf = classifier(user_programs.centred_hierarchy, method, random_state=0)
+    clf.fit(random.normal(size=(60, 2)), np.tile(["ash", "beech", "oak"], 20))
+    assert clf.report_.details["divergences"] < 100  # of 400; some at the neck of the funnel
+    assert np.median(clf.posterior_.components.values["spread"]) > 0.02
+
+
 # --- draws ------------------------------------------------------------------------------------
 
 
