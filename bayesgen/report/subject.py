@@ -75,6 +75,12 @@ class Subject:
             words = problem if isinstance(problem, str) else problem.text(self.language)
         return f"{words[:1].upper()}{words[1:]}"
 
+    def in_python(self, call: str) -> str:
+        """Return a call of the classifier; for readers of the command line, of its file."""
+        if self.language == "python":
+            return f"clf.{call}"
+        return f'in Python, bayesgen.load("FILE").{call}, with the FILE of bayesgen fit --out FILE,'
+
     @property
     def name(self) -> str:
         """The classifier in words."""

@@ -122,6 +122,17 @@ def test_labels_may_follow_the_row():
         clf.with_class_prior("uniform")
 
 
+def test_axes_that_grow_with_columns_and_classes_have_their_names():
+    """Four species and four columns: their numbers are equal, and yet it is clear which is which."""
+    columns, species = ["bill", "wing", "tail", "foot"], ["auk", "coot", "rail", "wren"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 4)), columns=columns)
+    clf = classifier().fit(rows, species * 2)
+    mean = clf.to_datatree(replicates=2)["posterior"]["mean"]
+    assert mean.dims == ("chain", "draw", "class", "x.feature")
+    assert mean["x.feature"].values.tolist() == columns and mean["class"].values.tolist() == species
+    assert "mean[auk, foot]" in clf.summary(kind="stats").index
+
+
 def test_prior_draws_are_of_parameters_alone(by_map):
     """Rows and labels are data: they have no place among the parameters."""
     prior = clone(by_map).sample_prior(3, X, Y, random_state=0)
