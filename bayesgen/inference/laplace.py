@@ -29,7 +29,7 @@ FLAT = 1e-9
 STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
 STEEP = 1.0
-"""Norm of the gradient in units of the width, where the rounds end, above which there is no mode."""
+"""Norm of the gradient in units of the width, at the end, above which there is no mode."""
 FALL = 100.0
 """Fall of the log density from the mode, per coordinate, to points one width from it, above which
 they are no picture of the posterior; that of a normal density is 1/2."""

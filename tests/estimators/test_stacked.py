@@ -191,7 +191,7 @@ def test_printed_summary_of_members_leaves_room_for_numbers(monkeypatch):
     """Names of blocks of many columns are cut; those of parameters, classes and columns are not."""
     monkeypatch.setenv("COLUMNS", "80")
     rows = ["a.mean[yes, a]", f"{'_'.join(['column'] * 9)}.mean[yes, column]"]
-    table = pd.DataFrame(dict.fromkeys("wxyz", [1.0, 2.0]), rows)
+    table = pd.DataFrame({name: [1.0, 2.0] for name in ("mean", "sd", "ess_bulk", "r_hat")}, rows)
     shown = repr(summary_of_members({"linear": table}))
     assert max(map(len, shown.splitlines())) <= 80 and len(shown.splitlines()) == 3
     assert "linear/a.mean[yes, a]" in shown and "….mean[yes, column]" in shown

@@ -123,7 +123,7 @@ def test_labels_may_follow_the_row():
 
 
 def test_axes_that_grow_with_columns_and_classes_have_their_names():
-    """Four species and four columns: their numbers are equal, and yet it is clear which is which."""
+    """Four species and four columns: their numbers are equal, and their axes told apart."""
     columns, species = ["bill", "wing", "tail", "foot"], ["auk", "coot", "rail", "wren"]
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 4)), columns=columns)
     clf = classifier().fit(rows, species * 2)
