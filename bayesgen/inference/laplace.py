@@ -84,8 +84,10 @@ def fit_laplace(density: LogDensity, tree: Mapping, objective: tuple[str, ...]) 
         centre, width, gradient = _fit(neg_log_density, np.asarray(centre), np.asarray(width))
         (_, values), _ = compiled(np.zeros_like(centre), centre, width, tree)
         found = jax.device_get((unravel(jnp.asarray(centre)), unravel(jnp.asarray(width)), values))
-        is_mode = gradient <= STEEP and _falls_evenly(neg_log_density, centre, width)
-    return LaplaceFit(*found, gradient, next(calls), is_mode)
+        evaluations, is_mode = next(calls), gradient <= STEEP
+        if "jacobian" in objective:  # samplers start there; a point estimate needs no widths
+            is_mode = is_mode and _falls_evenly(neg_log_density, centre, width)
+    return LaplaceFit(*found, gradient, evaluations, is_mode)
 
 
 @functools.lru_cache(maxsize=32)
