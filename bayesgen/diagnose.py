@@ -6,6 +6,7 @@ the names in the user's table.
 """
 
 import dataclasses
+import itertools
 import shutil
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
@@ -58,18 +59,19 @@ class AxisLabels:
 class Group:
     """Arrays of one group by name, and the axes of each after those of the samples.
 
-    samples: the leading axes of every array.
+    dims: names of axes; None: it has no name. samples: the leading axes of every array.
     """
 
     arrays: Mapping[Any, np.ndarray]
-    dims: Mapping[Any, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    dims: Mapping[Any, tuple[str | None, ...]] = dataclasses.field(default_factory=dict)
     samples: tuple[str, ...] = SAMPLES
 
     def axes(self, name: Hashable) -> tuple[str, ...]:
         """Return the axes of one array after those of the samples; those without a name get one."""
         dims, size = self.dims.get(name, ()), self.arrays[name].ndim - len(self.samples)
-        text = str(name).replace("/", "_")
-        return (*dims, *(f"{text}_dim_{i}" for i in range(size - len(dims))))
+        text, number = str(name).replace("/", "_"), itertools.count()
+        every = (*dims, *[None] * (size - len(dims)))
+        return tuple(axis or f"{text}_dim_{next(number)}" for axis in every)
 
 
 def parameters(params: Params, families: Mapping[str, Likelihood], labels: AxisLabels) -> Group:
@@ -363,12 +365,24 @@ def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
 
 
 class MembersSummary(pd.DataFrame):
-    """Parameters of members, printed with all columns, in lines no wider than the terminal."""
+    """Parameters of members, printed with all columns, in lines no wider than the terminal.
+
+    Names of blocks, which may list many columns, are cut where a name takes more than half a line.
+    """
 
     def __repr__(self) -> str:
         width, limit = shutil.get_terminal_size().columns, pd.get_option("display.max_rows")
+        names = [_shortened(str(name), width // 2) for name in self.index]
         form = "{:.4g}".format
-        return self.to_string(line_width=width, max_rows=limit, float_format=form)
+        table = pd.DataFrame(self).set_axis(names, axis=0)
+        return table.to_string(line_width=width, max_rows=limit, float_format=form)
+
+
+def _shortened(name: str, width: int) -> str:
+    """Return "member/block.parameter[...]" with as much of the block as the width allows."""
+    dot = name.rfind(".", 0, name.find("["))
+    start = max(width - 1 - len(name[dot:]), name.find("/") + 4)
+    return name if len(name) <= width or start >= dot else f"{name[:start]}…{name[dot:]}"
 
 
 def table_of_members(

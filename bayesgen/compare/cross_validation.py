@@ -306,6 +306,9 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
     """Fit a clone of a classifier to some rows of X, and predict others.
 
     Classes that the fitted rows do not show get probability 0.
+
+    Raises:
+        InvalidArgument: it predicts NaN.
     """
     unlabelled = getattr(estimator, "unlabelled", None) is not None
     (fit, y), scored = rows.to_fit(fold[0], unlabelled=unlabelled), fold[1]
@@ -318,6 +321,15 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
         fitted = time.perf_counter()
         probability = clf.predict_proba(test)
         end = time.perf_counter()
+    if undefined := int(np.isnan(probability).any(axis=1).sum()):
+        raise InvalidArgument(
+            "{kind} predicts NaN in {undefined} of {n_rows:rows}.",
+            "Leave it out; where it calibrates log-odds that are infinite, as those of "
+            "inference='mle' may be, use inference='exact'.",
+            kind=type(clf).__name__,
+            undefined=undefined,
+            n_rows=len(scored),
+        )
     aligned = np.zeros((len(scored), len(rows.classes)))
     aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
     return FoldResult(

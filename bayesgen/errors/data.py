@@ -143,7 +143,8 @@ def date_column(column: object, dtype: object) -> InvalidData:
     return InvalidData(
         "column {column!r} holds dates or times ({dtype}); numbers and categories are allowed.",
         Cure(
-            "Extract the part that matters, for example X[column].dt.month, or drop the column.",
+            "Extract the part that matters, for example X[column].dt.month (of durations "
+            ".dt.total_seconds()), or drop the column.",
             "Leave it out, --drop {column:option}, or write the part that matters, such as the "
             "month, into a column of its own.",
         ),

@@ -375,7 +375,9 @@ class Classifier(Estimator):
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
 
-        These are the logits of `predict_proba`, log P - log(1 - P).
+        These are the logits of `predict_proba`, log P - log(1 - P): infinite where a probability is
+        0, as by maximum likelihood for a level that no row of a class has. What calibrates them
+        (scikit-learn's CalibratedClassifierCV) needs finite ones, those of inference="exact".
         """
         return log_odds(*predict.joint_and_prior(*self._encode_rows(X)))
 
@@ -1351,8 +1353,9 @@ class Classifier(Estimator):
             X: rows to report on, usually those of the fit; columns that the fit did not have are
                 left out, but for `by`.
             y: their labels.
-            options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
-                fifth of the largest); by, a column whose levels are scored apart, as in `compare`;
+            options: title; loss, as in `decide`; reject, the cost of leaving a row undecided
+                (two fifths of the way from the least cost to the largest that the best decision can
+                be expected to have); by, a column whose levels are scored apart, as in `compare`;
                 notes, text on intended use and limits (Markdown of headings (#), items (-, *, 1.)
                 and paragraphs, whose other marks stay as typed); cv (5), the number of
                 folds; random_state (0), their seed; date (today), a datetime.date.

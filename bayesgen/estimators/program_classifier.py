@@ -1,6 +1,7 @@
 """Classifier backed by a user's NumPyro program: its rows, training state and fitted model."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
@@ -37,6 +38,7 @@ from bayesgen.user_program import (
     ProgramDraws,
     ProgramRows,
     UserProgram,
+    named_axes,
     prior_draws,
     simulate,
 )
@@ -258,8 +260,24 @@ class FittedProgram(Fitted):
     def named(self, params: diagnose.Params, labels: diagnose.AxisLabels) -> diagnose.Group:
         """Return the parameters of the program under unused names, and the class probabilities."""
         group = super().named(params, labels)
-        sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
-        return diagnose.Group({**group.arrays, **sites}, group.dims)
+        names = {site: free(site, group.arrays) for site in params.get(OWNER, {})}
+        sites = {names[site]: value for site, value in params.get(OWNER, {}).items()}
+        axes = self.axes if sites else {}
+        dims = {names[site]: axes[site] for site in names.keys() & axes.keys()}
+        return diagnose.Group({**group.arrays, **sites}, {**group.dims, **dims})
+
+    def axis_labels(self) -> diagnose.AxisLabels:
+        """Return the user's labels for the axes of parameters."""
+        labels, columns = super().axis_labels(), self.state.schema.columns
+        if columns is None:
+            return labels
+        return dataclasses.replace(labels, features={SINGLE: list(columns.names)})
+
+    @functools.cached_property
+    def axes(self) -> dict[str, tuple[str | None, ...]]:
+        """The names of the axes of each parameter, where rows are a table of named columns."""
+        columns = self.state.schema.columns
+        return {} if columns is None else named_axes(self.state.program, len(columns.names))
 
     def prior_draws(
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
@@ -279,7 +297,8 @@ class FittedProgram(Fitted):
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
         """Return the group of observed rows, in the form the program takes."""
-        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
+        columns = () if self.state.schema.columns is None else (f"{SINGLE}.feature",)
+        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, (*ROW, *columns)), samples=())
 
 
 def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -28,6 +28,11 @@ FLAT = 1e-9
 """Distance of the points between which a curvature is measured; curvature that counts as 0."""
 STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
+STEEP = 1.0
+"""Norm of the gradient in units of the width, at the end, above which there is no mode."""
+FALL = 100.0
+"""Fall of the log density from the mode, per coordinate, to points one width from it, above which
+they are no picture of the posterior; that of a normal density is 1/2."""
 
 Coordinates = dict[str, np.ndarray]
 NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
@@ -40,6 +45,8 @@ class LaplaceFit:
 
     gradient: its norm there in units of the width, infinite where no start was possible.
     evaluations: number of density evaluations.
+    is_mode: whether the density falls from the center as its widths say. It does not where a spread
+    of the program tends to 0 and the density has no bound, as that of centered hierarchies.
     """
 
     centre: Coordinates
@@ -47,6 +54,7 @@ class LaplaceFit:
     values: dict[str, np.ndarray]
     gradient: float
     evaluations: int
+    is_mode: bool
 
 
 def fit_laplace(density: LogDensity, tree: Mapping, objective: tuple[str, ...]) -> LaplaceFit:
@@ -76,7 +84,10 @@ def fit_laplace(density: LogDensity, tree: Mapping, objective: tuple[str, ...]) 
         centre, width, gradient = _fit(neg_log_density, np.asarray(centre), np.asarray(width))
         (_, values), _ = compiled(np.zeros_like(centre), centre, width, tree)
         found = jax.device_get((unravel(jnp.asarray(centre)), unravel(jnp.asarray(width)), values))
-    return LaplaceFit(*found, gradient, next(calls))
+        evaluations, is_mode = next(calls), gradient <= STEEP
+        if "jacobian" in objective:  # samplers start there; a point estimate needs no widths
+            is_mode = is_mode and _falls_evenly(neg_log_density, centre, width)
+    return LaplaceFit(*found, gradient, evaluations, is_mode)
 
 
 @functools.lru_cache(maxsize=32)
@@ -118,6 +129,13 @@ def _possible(f: NegLogDensity, centre: Flat, width: Flat) -> Flat | None:
         if np.isfinite(value) and np.isfinite(slope).all():
             return start
     return None
+
+
+def _falls_evenly(f: NegLogDensity, centre: Flat, width: Flat) -> bool:
+    """Whether most points that are a width from a mode have densities near that of the mode."""
+    points = np.random.default_rng(0).standard_normal((STARTS, len(centre)))
+    heights = np.array([f(u, centre, width)[0] for u in points])
+    return bool(np.median(heights) - f(0 * centre, centre, width)[0] <= FALL * len(centre))
 
 
 def _curvature(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, float]:

@@ -53,8 +53,9 @@ def write_report(
         y: their labels.
         title: of the page.
         loss: costs of decisions, as in `decide`.
-        reject: cost of leaving a row undecided, in the unit of the loss; None: a fifth of the
-            largest cost.
+        reject: cost of leaving a row undecided, in the unit of the loss; None: two fifths of the
+            way from the least cost to the largest that the best decision can be expected to have,
+            0.2 for errors of two classes.
         by: column whose levels are scored separately, as in `compare`.
         cv: number of folds.
         random_state: seed of the folds.

@@ -36,7 +36,9 @@ def _decides_classes(subject: Subject) -> bool:
 def costs(subject: Subject) -> Values:
     """Return the confusion table, costs of decisions, and rows left undecided at several costs."""
     undecided, quality = abstaining(subject, subject.reject)
+    worst = subject.rule.worst()
     return {
+        "worst": worst if subject.reject >= worst else None,
         "undecided": undecided,
         "quality": quality,
         "classes": _decides_classes(subject),

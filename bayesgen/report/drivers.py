@@ -62,8 +62,11 @@ def drivers(subject: Subject) -> Values:
         return words
     n, n_columns = len(subject.at), len(subject.columns)
     if n_columns > WIDEST:
-        reason = f"The table has {n_columns:,} columns; evidence is averaged over rows for up to "
-        return {"names": (), "reason": f"{reason}{WIDEST:,}. clf.relevance(X) has it for few rows."}
+        reason = (
+            f"The table has {n_columns:,} columns; evidence is averaged over rows for up to "
+            f"{WIDEST:,}; {subject.in_python('relevance(X)')} has it for few rows."
+        )
+        return {"names": (), "reason": reason}
     most = min(n, MOST_ROWS, CELLS // n_columns**2)
     rows = np.arange(most) * n // most
     try:

@@ -21,8 +21,10 @@ from bayesgen.typing import Joint, Labels
 Values = dict[str, Any]
 """What the template of the report is filled with."""
 
-REJECT = 0.2
-"""Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
+REJECT = 0.4
+"""Cost of leaving a row undecided where none is stated, as a share of the way from the least cost
+to the largest that the best decision can be expected to have: at more than that, every row is
+decided."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
 NAMES = {
@@ -72,6 +74,12 @@ class Subject:
         else:
             words = problem if isinstance(problem, str) else problem.text(self.language)
         return f"{words[:1].upper()}{words[1:]}"
+
+    def in_python(self, call: str) -> str:
+        """Return a call of the classifier; for readers of the command line, of its file."""
+        if self.language == "python":
+            return f"clf.{call}"
+        return f'in Python, bayesgen.load("FILE").{call}, with the FILE of bayesgen fit --out FILE,'
 
     @property
     def name(self) -> str:
@@ -172,7 +180,8 @@ def judged(
     _require_classes(clf, y)
     rule = decide.rule(loss, clf.classes_)
     if reject is None:
-        reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
+        least = float(rule.cost.min())
+        reject = max(float(f"{least + REJECT * (rule.worst() - least):.3g}"), least)
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     levels = None if by is None else Subgroups.read(by, read_table(X), X)
     X = columns_of_fit(clf, X)

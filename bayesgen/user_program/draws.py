@@ -1,5 +1,6 @@
 """Draws of a user's program, posterior and prior, and densities of rows given them."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,15 @@ from bayesgen.inference.draws import Draws, flat
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.typing import Encoded, Labels, Params, Traceable
 from bayesgen.user_program.generate import draw_missing
-from bayesgen.user_program.program import UserProgram, evaluated, given, is_drawn, log_prob, split
+from bayesgen.user_program.program import (
+    SINGLE,
+    UserProgram,
+    evaluated,
+    given,
+    is_drawn,
+    log_prob,
+    split,
+)
 from bayesgen.user_program.refusals import OBSERVED
 
 LANES = 4096
@@ -24,6 +33,9 @@ unknown, and a thousand numbers for each would be 33 MB."""
 
 OWNER = "program"
 """The owner of the parameters, beside "class"."""
+
+Y = np.zeros(2, dtype=int)
+"""Class codes of rows of which only shapes matter."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -199,6 +211,38 @@ def prior_draws(
 
     values = evaluated(draw, dict(x), y)
     return {"class": {"probs": class_probs(program, values, x)}, OWNER: values}
+
+
+def named_axes(program: UserProgram, n_features: int) -> dict[str, tuple[str | None, ...]]:
+    """Return the names of the axes of each parameter, by site: "class", "x.feature" or None.
+
+    An axis is that of the classes, or of the features of a single array x, if it grows by one with
+    them. Empty for a program that runs with one number of them alone.
+    """
+    import jax
+
+    def shapes(more_classes: int, more_features: int) -> dict[str, tuple[int, ...]]:
+        more = dataclasses.replace(program, n_classes=program.n_classes + more_classes)
+        rows = {SINGLE: np.zeros((2, n_features + more_features))}
+        with jax.enable_x64(True):
+            draws = jax.eval_shape(_prior(more), jax.random.split(jax.random.key(0), 1), rows, Y)
+        return {site: draw.shape[1:] for site, draw in draws.items()}
+
+    grown = {}
+    for axis, more in {"class": (1, 0), f"{SINGLE}.feature": (0, 1)}.items():
+        # a program of the user's own may stop anyhow
+        with contextlib.suppress(Exception):
+            grown[axis] = shapes(*more)
+    out = {}
+    for site, sizes in shapes(0, 0).items():
+        names: list[str | None] = [None] * len(sizes)
+        for axis, larger in grown.items():
+            at = [i for i, size in enumerate(sizes) if larger[site][i] == size + 1]
+            # a covariance has the features twice, and no two axes may share a name
+            for i, name in zip(at, (axis, f"{axis}_2"), strict=False):
+                names[i] = name
+        out[site] = tuple(names)
+    return out
 
 
 @functools.lru_cache(maxsize=32)

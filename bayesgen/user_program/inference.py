@@ -54,7 +54,8 @@ def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int)
     if np.isinf(fit.gradient):
         raise without_density(program, fit.values, rows.x, rows.y, np.arange(len(rows.y)))
     if isinstance(method, NUTS):
-        tree |= {"centre": fit.centre, "width": fit.width}
+        # without a mode, from the middle of the priors
+        tree |= {"centre": fit.centre, "width": fit.width} if fit.is_mode else {}
         values, stats, report = method.sample(density, tree, seed)
     else:
         values, stats = {site: v[None, None] for site, v in fit.values.items()}, {}

@@ -25,6 +25,7 @@ from cures_tables import (
     words,
 )
 from scipy.sparse import csr_array
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesgen as bg
@@ -34,6 +35,14 @@ WARDS = pd.DataFrame(
 )
 ROOMS = WARDS.assign(ward=np.repeat([1, 2], 40))
 UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
+
+
+def calibrated(inference):
+    """Compare a classifier that calibrates log-odds; a level occurs in one class alone."""
+    X = pd.DataFrame({"mark": ["u", "v", "w"] * 16, "dose": np.arange(48.0)})
+    y = np.where(X["mark"] == "w", "ill", np.resize(["ill", "well"], 48))
+    clf = CalibratedClassifierCV(bg.NaiveBayes(inference=inference), cv=2)
+    return bg.compare({"calibrated": clf}, X, y, cv=2, progress=False)
 
 
 def stack_of_wards():
@@ -349,6 +358,9 @@ words(COUNTS).vectorizer_
 qda(prior="reference").log_evidence_
     prior='conjugate'
     qda(prior="conjugate").log_evidence_
+calibrated("mle")
+    Leave it out; where it calibrates log-odds that are infinite
+    calibrated("exact")
 incomplete().log_evidence_
     bg.compare({'one': ..., 'other': ...}, X, y)
     bg.compare({"one": bg.LDA(), "other": bg.QDA()}, *iris(), cv=2, progress=False)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from stacked_tables import iris
 
 import bayesgen as bg
+from bayesgen.diagnose import summary_of_members
 from bayesgen.errors import (
     BayesgenWarning,
     NoAttribute,
@@ -184,6 +185,16 @@ def test_summary_is_that_of_the_members(stack):
     for name, member in stack.members_.items():
         part = table[table.index.str.startswith(f"{name}/")]
         np.testing.assert_array_equal(part.to_numpy(), member.summary(**options).to_numpy())
+
+
+def test_printed_summary_of_members_leaves_room_for_numbers(monkeypatch):
+    """Names of blocks of many columns are cut; those of parameters, classes and columns are not."""
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = ["a.mean[yes, a]", f"{'_'.join(['column'] * 9)}.mean[yes, column]"]
+    table = pd.DataFrame({name: [1.0, 2.0] for name in ("mean", "sd", "ess_bulk", "r_hat")}, rows)
+    shown = repr(summary_of_members({"linear": table}))
+    assert max(map(len, shown.splitlines())) <= 80 and len(shown.splitlines()) == 3
+    assert "linear/a.mean[yes, a]" in shown and "….mean[yes, column]" in shown
 
 
 @pytest.mark.parametrize("temper", [None, 0.6])

@@ -207,17 +207,24 @@ def test_actions_of_the_user_are_decided(titanic, tmp_path):
     loss = {("yes", "treat"): 0, ("yes", "wait"): 50, ("no", "treat"): 10, ("no", "wait"): 0}
     page = Page(written(*titanic, tmp_path, loss=loss))
     assert page.table("decision", "cost a row")[1][0] in ("always treat", "always wait")
-    assert "costs 10, in the unit of the stated costs" in " ".join(
-        text for _, text in page.paragraphs
-    )
+    said = " ".join(text for _, text in page.paragraphs)
+    # waiting can be expected to cost no more than 50/6, so two fifths of it do occur
+    assert "costs 3.33, in the unit of the stated costs" in said and "never abstains" not in said
     assert [row[0] for row in page.table("cost of leaving undecided")] == [
         "0.833",
         "1.67",
         "3.33",
         "5",
         "6.67",
-        "10",
     ]
+
+
+def test_a_cost_of_abstaining_that_never_occurs_is_named(titanic, tmp_path):
+    page = Page(written(*titanic, tmp_path, reject=0.6))
+    (verdict,) = [text for _, text in page.paragraphs if text.startswith("If leaving")]
+    assert verdict.endswith(
+        "never abstains: the best decision can be expected to cost 0.5 at most."
+    )
 
 
 @pytest.mark.parametrize("actions", [False, True])

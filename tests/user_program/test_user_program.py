@@ -122,6 +122,17 @@ def test_labels_may_follow_the_row():
         clf.with_class_prior("uniform")
 
 
+def test_axes_that_grow_with_columns_and_classes_have_their_names():
+    """Four species and four columns: their numbers are equal, and their axes told apart."""
+    columns, species = ["bill", "wing", "tail", "foot"], ["auk", "coot", "rail", "wren"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 4)), columns=columns)
+    clf = classifier().fit(rows, species * 2)
+    mean = clf.to_datatree(replicates=2)["posterior"]["mean"]
+    assert mean.dims == ("chain", "draw", "class", "x.feature")
+    assert mean["x.feature"].values.tolist() == columns and mean["class"].values.tolist() == species
+    assert "mean[auk, foot]" in clf.summary(kind="stats").index
+
+
 def test_prior_draws_are_of_parameters_alone(by_map):
     """Rows and labels are data: they have no place among the parameters."""
     prior = clone(by_map).sample_prior(3, X, Y, random_state=0)
@@ -134,6 +145,18 @@ def test_copies_answer_alike(by_map):
     kept = pickle.loads(pickle.dumps(by_map))
     for other in (twin, kept):
         np.testing.assert_array_equal(other.predict_proba(X), by_map.predict_proba(X))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")  # a funnel, and 200 draws
+def test_a_spread_near_0_is_no_start_of_a_sampler():
+    """Classes that are alike: the density has no bound, and every draw from its peak diverges."""
+    method = bg.NUTS(draws=200, warmup=200, chains=2, progress=False)
+    random = np.random.default_rng(0)
+    clf = classifier(user_programs.centred_hierarchy, method, random_state=0)
+    clf.fit(random.normal(size=(60, 2)), np.tile(["ash", "beech", "oak"], 20))
+    assert clf.report_.details["divergences"] < 100  # of 400; some at the neck of the funnel
+    assert np.median(clf.posterior_.components.values["spread"]) > 0.02
 
 
 # --- draws ------------------------------------------------------------------------------------

@@ -252,6 +252,18 @@ def own_spread(x, y=None, *, n_classes):
         numpyro.sample("x", cells.to_event(1), obs=x)
 
 
+def centred_hierarchy(x, y=None, *, n_classes):
+    """Means of classes around a mean: unbounded density where the spread tends to 0."""
+    probs = numpyro.sample("probs", dist.Dirichlet(jnp.ones(n_classes)))
+    centre = numpyro.sample("centre", dist.Normal(0.0, 2.0))
+    spread = numpyro.sample("spread", dist.HalfNormal(1.0))
+    with numpyro.plate("class", n_classes, dim=-2), numpyro.plate("feature", 2, dim=-1):
+        mean = numpyro.sample("mean", dist.Normal(centre, spread))
+    with numpyro.plate("row", len(x)):
+        y = numpyro.sample("y", dist.Categorical(probs), obs=y)
+        numpyro.sample("x", dist.Normal(mean[y], 1.0).to_event(1), obs=x)
+
+
 def impossible_factor(x, y=None, *, n_classes):
     probs, mean = priors(n_classes)
     numpyro.factor("tilt", jnp.log(mean.sum() * 0.0 - 1.0))
