@@ -137,8 +137,7 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
         prior: of the user: a likelihood or a class prior.
         parts: statistics of each group.
     """
-    fixed = isinstance(prior, ClassPrior) and prior.is_fixed
-    if fixed:
+    if isinstance(prior, ClassPrior) and prior.is_fixed:
         return [prior] * (len(parts) + 1)
     centered, strengths = around_one_mean(parts), strengths_of(prior)
 
