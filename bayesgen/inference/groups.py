@@ -126,7 +126,7 @@ def _within_groups(problem: Problem, name: str) -> Likelihood:
     if guesses is None or getattr(guesses.statistics.blocks[name], "has_missing", False):
         return prior
     parts = [part.blocks[name] for part in guesses.statistics.groups.values()]
-    within = functools.reduce(operator.add, around_one_mean(parts))
+    within = total(around_one_mean(parts))
     return problem.reader.selections[name].take(guesses.blocks[name].complete(within))
 
 
@@ -137,20 +137,15 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
         prior: of the user: a likelihood or a class prior.
         parts: statistics of each group.
     """
-    fixed = isinstance(prior, ClassPrior) and prior.is_fixed
-    if fixed:
+    if isinstance(prior, ClassPrior) and prior.is_fixed:
         return [prior] * (len(parts) + 1)
     centered, strengths = around_one_mean(parts), strengths_of(prior)
 
-    def priors(where: Sequence[int]) -> list[Any]:
-        """Return the user's prior, and those that the rows of some groups guess."""
-        whole, within = (
-            functools.reduce(operator.add, [each[i] for i in where]) for each in (parts, centered)
-        )
-        one_population = prior.posterior(whole)
-        guessed = prior.posterior(_with_mean(within, whole))
+    def priors(whole: Any, within: Any) -> list[Any]:
+        """Return the user's prior, and those that rows guess; within: rows around one mean."""
+        guessed = prior.posterior(*around_one_mean([within], whole))
         weaker = [guessed.weakened(*strength) for strength in strengths[:-1]]
-        return [prior, *weaker, one_population]
+        return [prior, *weaker, prior.posterior(whole)]
 
     def mixture(members: list[Any], log_weight: Float[np.ndarray, " member"]) -> Any:
         if isinstance(prior, ClassPrior):
@@ -158,20 +153,31 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
         log_weight = log_weight - np.logaddexp.reduce(log_weight)
         return HyperparameterMixture(tuple(members), log_weight)
 
-    everywhere = range(len(parts))
-    new = priors(everywhere)
+    new = priors(total(parts), total(centered))
     if len(parts) == 1:
         return [mixture(new, np.zeros(len(new))), prior]
-    members = [priors(others_of(g, len(parts))) for g in everywhere]
+    members = list(map(priors, without_each(parts), without_each(centered)))
     pairs = zip(members, parts, strict=True)
     evidence = np.array([[float(m.log_evidence(part)) for m in each] for each, part in pairs])
     known = zip(members, evidence_of_others(evidence), strict=True)
     return [mixture(new, evidence.sum(axis=0)), *(mixture(*pair) for pair in known)]
 
 
-def others_of(group: int, n_groups: int) -> list[int]:
-    """Return the positions of the groups that guess the prior of a group: all but itself."""
-    return [other for other in range(n_groups) if other != group]
+def total(parts: Sequence[Any]) -> Any:
+    """Return the statistics of the rows of all parts."""
+    return functools.reduce(operator.add, parts)
+
+
+def without_each(parts: Sequence[Any]) -> list[Any]:
+    """Return the statistics of all parts but one, for each: those that guess the prior of a group.
+
+    Sums of the parts before and after it: a difference from the sum of all loses digits. There are
+    at least two parts.
+    """
+    before = list(itertools.accumulate(parts, operator.add))
+    after = list(itertools.accumulate(parts[::-1], operator.add))[::-1]
+    between = map(operator.add, before[:-2], after[2:])
+    return [after[1], *between, before[-2]]
 
 
 def evidence_of_others(
@@ -181,22 +187,17 @@ def evidence_of_others(
     return evidence.sum(axis=0) - evidence
 
 
-def around_one_mean(parts: Sequence[Any]) -> list[Any]:
+def around_one_mean(parts: Sequence[Any], like: Any = None) -> list[Any]:
     """Return the statistics of groups as if all of them had one mean in each class.
 
     What group means are apart is then no part of the scatter; statistics without means stay.
+
+    like: statistics with that mean; None: all parts together.
     """
     if not isinstance(parts[0], Statistics) or "mean" not in parts[0].axes:
         return list(parts)
-    mean = functools.reduce(operator.add, parts).arrays()["mean"]
+    mean = (total(parts) if like is None else like).arrays()["mean"]
     return [part.with_arrays({"mean": mean}) for part in parts]
-
-
-def _with_mean(within: Any, whole: Any) -> Any:
-    """Return statistics with the means of others, if they have means."""
-    if not isinstance(whole, Statistics) or "mean" not in whole.axes:
-        return within
-    return within.with_arrays({"mean": whole.arrays()["mean"]})
 
 
 # -- posterior -------------------------------------------------------------------------------------
