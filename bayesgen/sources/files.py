@@ -51,6 +51,7 @@ READ_AS = {
     "null": "empty in the rows above",
 }
 
+REPEATED_NAME = re.compile(r"multiple columns named (.+)")
 INVALID_CELL = re.compile(
     r"CSV column #(\d+): Row #(\d+): CSV conversion error to ([^:]+): (?:invalid value '(.*)')?",
     re.DOTALL,
@@ -167,6 +168,8 @@ def _readable(path: str, names: Sequence[str] = ()) -> Generator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
+        if repeated := REPEATED_NAME.search(str(error)):
+            raise duplicate_names([repeated[1]]) from error
         invalid = INVALID_CELL.search(str(error))
         if invalid is None:
             raise unreadable_source(path, reason(error)) from error
