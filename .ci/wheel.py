@@ -1,8 +1,8 @@
 """Every README line and every command, in an environment of the package and what it requires.
 
-Arguments: names of parts (package, readme, library, commands); none means all of them.
-
-What an extra brings is absent here, and must be asked for by one sentence that names it.
+Arguments: names of parts. package, readme, library and commands, which are run where none is named,
+are for an environment without extras: what an extra brings is absent, and must be asked for by one
+sentence that names it. samplers is for one with the extra numpyro.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from inspect import signature
 from pathlib import Path
 
 BIN = Path(sys.prefix) / "bin"
-SENTENCE = "pip install 'bayesgen[plots]'"
+SENTENCE = "pip install 'bayesgen[{}]'"
 README = Path("README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
@@ -58,7 +58,7 @@ def package() -> None:
         file.parts[0].removesuffix(f"-{bg.__version__}.dist-info") for file in files("bayesgen")
     }
     assert places <= {"bayesgen", ".."}, places
-    for absent in ("matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
+    for absent in ("jax", "numpyro", "matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
         assert find_spec(absent) is None, absent
 
 
@@ -76,7 +76,7 @@ def readme() -> None:
 
 
 def library() -> None:
-    """What needs other packages than a fit does: tables of draws, files, samplers, frames."""
+    """What needs other packages than a fit does: tables of draws, files, pages; or an extra."""
     import arviz_stats as az
 
     import bayesgen as bg
@@ -84,35 +84,48 @@ def library() -> None:
     X, y = bg.datasets.load_iris()
     lda, qda = bg.LDA(random_state=0).fit(X, y), bg.QDA(random_state=0).fit(X, y)
     assert len(lda.summary()) and len(qda.summary(kind="stats"))
-    tree = qda.to_datatree(draws=100, replicates=2)
-    tree["log_likelihood"] = tree["log_likelihood_joint"]
-    assert len(az.psense_summary(tree, var_names=["class.probs"]))
     assert len(az.compare({"lda": lda.loo(kind="elpd"), "qda": qda.loo(kind="elpd")}))
-    method = bg.NUTS(draws=20, warmup=20, chains=2, progress=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
-        bg.NaiveBayes(inference=method, random_state=0).fit(X, y).predict_proba(X)
+    for ask in (bg.NaiveBayes(inference="nuts").fit, lda.to_datatree):
+        refused("numpyro", ask, X, y)
     lda.save("lda.bgm")
     assert (bg.load("lda.bgm").predict_proba(X) == lda.predict_proba(X)).all()
     stack = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y)
     for owner in (lda, stack, bg.compare({"lda": lda}, X, y, cv=2)):
         assert owner._repr_html_()
         for name in (name for name in dir(owner) if name.startswith("plot_")):
-            named(getattr(owner, name))
+            plot = getattr(owner, name)
+            required = [p for p in signature(plot).parameters.values() if p.default is p.empty]
+            wanted = [p for p in required if p.kind is p.POSITIONAL_OR_KEYWORD]
+            refused("plots", plot, *[None] * len(wanted))
 
 
-def named(plot: Callable) -> None:
-    """A picture is refused by the sentence that names the extra, whatever it would be of."""
+def refused(extra: str, ask: Callable, *arguments: object) -> None:
+    """What needs an extra is refused by the sentence that names it, whatever its arguments."""
     from bayesgen.errors import MissingPackage
 
-    required = [p for p in signature(plot).parameters.values() if p.default is p.empty]
-    wanted = [p for p in required if p.kind is p.POSITIONAL_OR_KEYWORD]
     try:
-        plot(*[None] * len(wanted))
+        ask(*arguments)
     except MissingPackage as error:
-        assert SENTENCE in str(error), error
+        assert SENTENCE.format(extra) in str(error), error
     else:
-        raise AssertionError(f"{plot} drew without matplotlib")
+        raise AssertionError(f"{ask} ran without the extra {extra}")
+
+
+def samplers() -> None:
+    """What the extra numpyro adds: draws by NUTS, densities of priors, NumPyro distributions."""
+    import arviz_stats as az
+
+    import bayesgen as bg
+
+    X, y = bg.datasets.load_iris()
+    method = bg.NUTS(draws=20, warmup=20, chains=2, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
+        clf = bg.NaiveBayes(bg.Family("Gamma"), inference=method, random_state=0).fit(X, y)
+        assert clf.predict_proba(X).shape == (150, 3)
+    tree = bg.QDA(random_state=0).fit(X, y).to_datatree(draws=100, replicates=2)
+    tree["log_likelihood"] = tree["log_likelihood_joint"]
+    assert len(az.psense_summary(tree, var_names=["class.probs"]))
 
 
 def commands() -> None:
@@ -130,23 +143,25 @@ def commands() -> None:
         ),
     }
     needing = {
-        "report": (" iris --html page.html", " iris --fitted iris.bgm --html page.html"),
+        "report": ("plots", " iris --html page.html", " iris --fitted iris.bgm --html page.html"),
+        "fit": ("numpyro", " iris --model naive-bayes --inference nuts --out draws.bgm"),
     }
     assert set(re.findall(r"^│ (\w+)  ", helped, re.MULTILINE)) == {*lines, *needing}, helped
     for name, tails in lines.items():
         for tail in tails:
             assert command(f"bayesgen {name}{tail}") or "--out" in tail
-    for name, tails in needing.items():
+    for name, (extra, *tails) in needing.items():
         for tail in tails:
             found = command(f"bayesgen {name}{tail}", code=1)
-            assert found.count("\n") == 1 and SENTENCE in found, found
+            assert found.count("\n") == 1 and SENTENCE.format(extra) in found, found
     assert Path("answers.parquet").stat().st_size and Path("answers.csv").stat().st_size
-    assert not Path("page.html").exists()
+    assert not Path("page.html").exists() and not Path("draws.bgm").exists()
 
 
 if __name__ == "__main__":
-    parts = {part.__name__: part for part in (package, readme, library, commands)}
-    for part in (parts[name] for name in sys.argv[1:] or parts):
+    bare = (package, readme, library, commands)
+    parts = {part.__name__: part for part in (*bare, samplers)}
+    for part in [parts[name] for name in sys.argv[1:]] or bare:
         start = time.perf_counter()
         part()
         print(f"{part.__name__}: {part.__doc__} {time.perf_counter() - start:.0f} s")

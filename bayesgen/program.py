@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bayesgen.errors.packages import require_package
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.protocols import Program, required
 from bayesgen.model import Model, ModelStatistics
@@ -46,6 +47,7 @@ def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str,
 
 def sample_prior(likelihood: Likelihood, name: str, rng: np.random.Generator, n: int) -> dict:
     """Return n draws of a block's parameters from its prior, as its program draws them."""
+    require_package("numpyro", "draws from a prior without a closed form")
     import jax
     from numpyro import handlers
 
@@ -66,7 +68,9 @@ def log_priors(model: Model, params: Mapping[str, Mapping]) -> dict[str, np.ndar
 
     Raises:
         UnsupportedOperation: a prior that cannot be written as a program.
+        MissingPackage: numpyro is not installed.
     """
+    require_package("numpyro", "log densities of priors")
     import jax
     from numpyro import handlers
 

@@ -1143,6 +1143,9 @@ class Classifier(Estimator):
             replicates: simulated tables in the predictive groups.
             random_state: seed of these draws.
 
+        Raises:
+            MissingPackage: numpyro, which computes log_prior, is not installed.
+
         Example:
             >>> import bayesgen as bg
             >>> X, y = bg.datasets.load_iris()

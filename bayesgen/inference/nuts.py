@@ -21,6 +21,7 @@ from bayesgen.errors import Cure, Words
 from bayesgen.errors.arguments import out_of_range, unknown_argument
 from bayesgen.errors.files import not_resumable
 from bayesgen.errors.operations import incomplete_rows, unsupported
+from bayesgen.errors.packages import require_package
 from bayesgen.errors.wording import named
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.checkpoint import Run, RunFile, Tree, digest, read_run
@@ -349,6 +350,7 @@ class NUTS(Settings):
 
     def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""
+        require_package("numpyro", "draws by NUTS")
         import jax
         import jax.numpy as jnp
 

@@ -18,6 +18,7 @@ from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import unsupported
+from bayesgen.errors.packages import require_package
 from bayesgen.inference.draws import Draws, point_estimate
 from bayesgen.inference.log_density import (
     MAP_TERMS,
@@ -289,7 +290,9 @@ def optimize(
 
     Raises:
         UnsupportedOperation: the optimum is not finite.
+        MissingPackage: numpyro is not installed.
     """
+    require_package("numpyro", "point estimates by gradients")
     import jax
     import jax.numpy as jnp
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import BayesgenError, Cure, InvalidFile
+from bayesgen.errors import BayesgenError, Cure, InvalidFile, MissingPackage
 from bayesgen.errors.files import unreadable_model, unsavable, unusable_model
 from bayesgen.persist.container import DTYPES, Archive, Json, write_zip
 from bayesgen.persist.registry import Registry, UnknownType
@@ -60,6 +60,7 @@ def read_model(path: str | os.PathLike, registry: Registry) -> object:
 
     Raises:
         InvalidFile: any defect of the file, in one sentence; nothing in it is executed.
+        MissingPackage: the model has a NumPyro distribution, and numpyro is not installed.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -76,7 +77,7 @@ def read_model(path: str | os.PathLike, registry: Registry) -> object:
                     supported=FORMAT,
                 )
             return Reader(registry, archive).value(tree["model"])
-    except InvalidFile:
+    except (InvalidFile, MissingPackage):
         raise
     except OSError as error:
         raise unreadable_model(path, error.strerror or str(error)) from error

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bayesgen.errors import MissingPackage
+from bayesgen.errors.packages import require_package
 
 Axes = Any
 """Axes of matplotlib, which is imported only when something is drawn."""
@@ -37,16 +37,9 @@ def pyplot() -> Any:
 
     Plotting functions call this first, so that they fail before anything is computed.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingPackage(
-            "{what} need the package {package}, which is not installed.",
-            "Type: pip install 'bayesgen[{extra}]'",
-            package="matplotlib",
-            what="pictures",
-            extra="plots",
-        ) from None
+    require_package("matplotlib", "pictures")
+    import matplotlib.pyplot as plt
+
     return plt
 
 

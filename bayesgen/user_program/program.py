@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidProgram
+from bayesgen.errors.packages import require_package
 from bayesgen.inference.log_density import Shapes
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
 from bayesgen.program import ONE_PROGRAM
@@ -50,6 +51,10 @@ class UserProgram:
     model: Callable
     n_classes: int
     single: bool
+
+    def __post_init__(self) -> None:
+        """Check that NumPyro is installed."""
+        require_package("numpyro", "NumPyro programs")
 
     def run(
         self,

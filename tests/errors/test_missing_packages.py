@@ -10,6 +10,7 @@ from bayesgen.cli import main
 from bayesgen.errors import MissingPackage
 
 SENTENCE = r"pictures need the package matplotlib.*pip install 'bayesgen\[plots\]'"
+SAMPLED = r"{} need the package numpyro, .*pip install 'bayesgen\[numpyro\]'"
 
 
 @pytest.fixture
@@ -18,6 +19,12 @@ def bare(monkeypatch):
     for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture
+def exact_only(monkeypatch):
+    """As in an environment without NumPyro."""
+    monkeypatch.setitem(sys.modules, "numpyro", None)
 
 
 class Untouched:
@@ -70,6 +77,39 @@ def test_displays_name_the_extra_before_anything_is_computed(name, bare):
     if name == "ReliabilityDisplay":
         with pytest.raises(MissingPackage, match=SENTENCE):
             bg.plots.ReliabilityDisplay.from_predictions(*[Untouched()] * 3)
+
+
+LKJ = bg.GenerativeClassifier(bg.MultivariateNormal(prior="lkj"))
+NEED_NUMPYRO = {
+    "draws by NUTS": lambda X, y: LKJ.fit(X, y),
+    "point estimates by gradients": lambda X, y: bg.NaiveBayes(inference="svi").fit(X, y),
+    "draws from a prior without a closed form": lambda X, y: LKJ.sample_prior(4, X, y),
+    "log densities of priors": lambda X, y: bg.LDA().fit(X, y).to_datatree(draws=4),
+    "likelihoods of NumPyro distributions": lambda X, y: bg.Family("Gamma"),
+    "NumPyro programs": lambda X, y: bg.GenerativeClassifier(story=lambda x, y=None: x).fit(X, y),
+}
+"""What is asked for, by what the sentence calls it."""
+
+
+@pytest.mark.parametrize("what", NEED_NUMPYRO)
+def test_what_needs_numpyro_names_the_extra(what, exact_only):
+    with pytest.raises(MissingPackage, match=SAMPLED.format(what)):
+        NEED_NUMPYRO[what](*bg.datasets.load_iris())
+
+
+@pytest.mark.slow
+def test_draws_in_a_file_are_read_without_numpyro(tmp_path, monkeypatch):
+    X, y = bg.datasets.load_iris()
+    method = bg.NUTS(draws=16, warmup=16, chains=2, progress=False)
+    with pytest.warns(bg.errors.BayesgenWarning):
+        clf = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
+    clf.save(tmp_path / "clf.bgm")
+    bg.GenerativeClassifier(bg.Family("Gamma"), inference="map").fit(X, y).save(tmp_path / "g.bgm")
+    expected = clf.predict_interval(X[:5])
+    monkeypatch.setitem(sys.modules, "numpyro", None)
+    assert (bg.load(tmp_path / "clf.bgm").predict_interval(X[:5]) == expected).all()
+    with pytest.raises(MissingPackage, match=SAMPLED.format("likelihoods of NumPyro distribut.*")):
+        bg.load(tmp_path / "g.bgm")
 
 
 def test_report_command_names_the_extra_before_it_reads(bare, capsys, tmp_path):

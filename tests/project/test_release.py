@@ -7,6 +7,8 @@ import pytest
 import yaml
 from pages import page
 
+from bayesgen.errors.packages import EXTRAS
+
 PROJECT = tomllib.loads(page("pyproject.toml"))["project"]
 CONDA_NAMES = {"xarray-einstats": "arviz-stats[xarray]"}
 """Packages of the recipe that stand for an extra, which conda does not have."""
@@ -28,6 +30,15 @@ def test_conda_requires_what_the_wheel_requires():
     assert [line for line in conda if line not in CONDA_NAMES] == wheel
     for name in {*conda} & {*CONDA_NAMES}:
         assert any(line.startswith(CONDA_NAMES[name]) for line in PROJECT["dependencies"])
+
+
+def test_extras_install_what_errors_ask_for():
+    extras = PROJECT["optional-dependencies"]
+    for package, extra in EXTRAS.items():
+        assert any(line.startswith(f"{package}>=") for line in extras[extra])
+    wheel = {line.replace(">=", " >=") for lines in extras.values() for line in lines}
+    limits = recipe()["requirements"]["run_constraints"]
+    assert {line.replace("matplotlib-base", "matplotlib") for line in limits} == wheel
 
 
 def test_addresses_are_of_one_repository():

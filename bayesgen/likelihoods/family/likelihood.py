@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayesgen.errors.packages import require_package
 from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Likelihood, fill_cell_by_cell
 from bayesgen.likelihoods.description import literal
@@ -93,6 +94,7 @@ class Family(Likelihood[Values]):
     @functools.cached_property
     def declaration(self) -> Declaration:
         """The validated declaration of the arguments."""
+        require_package("numpyro", "likelihoods of NumPyro distributions")
         import jax
 
         # a traced program may be the first to ask: its tracers must not be cached
