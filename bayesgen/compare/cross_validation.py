@@ -24,7 +24,7 @@ from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, as_frame, read_soft_target, read_table, read_target, soft_target
+from bayesgen.table import Table, as_frame, read_labels, read_table, soft_target
 from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
 
 
@@ -50,8 +50,7 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
-        soft, table = read_soft_target(y), read_table(X)
-        target = read_target(y) if soft is None else soft
+        target, table = read_labels(y), read_table(X)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
@@ -70,8 +69,7 @@ class ComparedRows:
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        shares = None if soft is None else soft.shares
-        return cls(X, table, target.classes, target.codes, shares)
+        return cls(X, table, target.classes, target.codes, target.shares)
 
     @property
     def y(self) -> Membership:
