@@ -52,7 +52,9 @@ def shares_of(y: Membership, n_classes: int) -> Joint:
     return y if y.ndim == 2 else (y[:, None] == np.arange(n_classes)).astype(float)
 
 
-def among(y: Membership, place: Int[np.ndarray, " own"], n_classes: int) -> Membership:
+def among(
+    y: Labels | Float[np.ndarray, "row own"], place: Int[np.ndarray, " own"], n_classes: int
+) -> Membership:
     """Return membership in more classes, given the place among them of each that y has.
 
     A row without a label keeps its code of -1, or its shares of 0.
@@ -64,7 +66,7 @@ def among(y: Membership, place: Int[np.ndarray, " own"], n_classes: int) -> Memb
     return out
 
 
-def concatenated(parts: Sequence[Membership], n_classes: int) -> Membership:
+def concatenated(parts: Sequence[np.ndarray], n_classes: int) -> Membership:
     """Return the codes of several calls, or the shares where some are shares."""
     if len({part.ndim for part in parts}) > 1:
         parts = [shares_of(part, n_classes) for part in parts]

@@ -61,8 +61,8 @@ def _identities(rows: TrainingRows) -> list[tuple]:
     keys, labels = row_keys(rows.table)[1].tolist(), rows.classes.tolist()
     out = [[key] for key in keys]
     entries = Entries.of(shares_of(rows.membership(rows.classes), len(labels)), np.ones(len(keys)))
-    parts = (entries.row.tolist(), entries.code.tolist(), entries.weight.tolist())
-    for row, code, share in zip(*parts, strict=True):
+    shares = zip(entries.code.tolist(), entries.weight.tolist(), strict=True)
+    for row, (code, share) in zip(entries.row.tolist(), shares, strict=True):
         out[row].append((labels[code], share))
     return list(map(tuple, out))
 
