@@ -6,7 +6,7 @@ sum_k share_k log P(y = k), and where a row is left out, so are all of its entri
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -50,6 +50,27 @@ class Entries:
 def shares_of(y: Membership, n_classes: int) -> Joint:
     """Return the share of each row in each class."""
     return y if y.ndim == 2 else (y[:, None] == np.arange(n_classes)).astype(float)
+
+
+def among(
+    y: Labels | Float[np.ndarray, "row own"], place: Int[np.ndarray, " own"], n_classes: int
+) -> Membership:
+    """Return membership in more classes, given the place among them of each that y has.
+
+    A row without a label keeps its code of -1, or its shares of 0.
+    """
+    if y.ndim == 1:
+        return np.append(place, -1)[y]
+    out = np.zeros((len(y), n_classes))
+    out[:, place] = y
+    return out
+
+
+def concatenated(parts: Sequence[np.ndarray], n_classes: int) -> Membership:
+    """Return the codes of several calls, or the shares where some are shares."""
+    if len({part.ndim for part in parts}) > 1:
+        parts = [shares_of(part, n_classes) for part in parts]
+    return np.concatenate(parts)
 
 
 def codes_of(y: Membership) -> Labels:

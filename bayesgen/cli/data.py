@@ -16,6 +16,7 @@ from jaxtyping import Shaped
 from bayesgen import datasets
 from bayesgen.cli import printing
 from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Json, UnusableOptions
+from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
@@ -199,12 +200,17 @@ class LabelledData:
         beside = [name for name in (self.target, self.groups) if name is not None]
         return table.drop_columns(beside), y, groups
 
-    def subgroups(self) -> pd.Series | None:
-        """Return the column whose levels are scored separately, of all rows."""
+    def subgroups(self) -> Subgroups | None:
+        """Return the levels that are scored separately, of all rows.
+
+        Raises:
+            BayesgenError: the column has too many.
+        """
         if self.by is None:
             return None
         parts = self.source.parts({self.by: "any"})
-        return pd.concat([pa.table(part.frame)[self.by].to_pandas() for part in parts])
+        column = pd.concat([pa.table(part.frame)[self.by].to_pandas() for part in parts])
+        return Subgroups.read(self.by, read_table(column.to_frame()))
 
 
 def _selected(source: Source, names: tuple[str, ...]) -> Source:

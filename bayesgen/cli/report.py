@@ -5,7 +5,6 @@ from pathlib import Path
 
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
-from bayesgen.compare.subgroups import Subgroups
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import write_report
@@ -51,8 +50,6 @@ def report_page(
     X, y, _ = rows.rows()
     # refuse before anything is fitted
     loss, levels = options.losses(cost, rows.counts), rows.subgroups()
-    if levels is not None:
-        Subgroups.read(levels, read_table(X))
     if fitted is not None:
         classifier = load(fitted)
         X = columns_of_fit(classifier, X)

@@ -22,10 +22,11 @@ from bayesgen.errors import Cure, InvalidArgument, InvalidData
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
+from bayesgen.membership import among
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, as_frame, read_soft_target, read_table, read_target, soft_target
-from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
+from bayesgen.table import Table, Target, as_frame, read_labels, read_table, soft_target
+from bayesgen.typing import AnyClassifier, Joint, Labels
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,15 +34,12 @@ class ComparedRows:
     """The rows that all classifiers are fitted to.
 
     X: dataframe or array, text columns as categories of the whole table. table: the same, read.
-    classes: all labels, sorted. codes: the position among them of each row's label; -1 where a row
-    has none. shares: of each class, where labels are probabilities; codes are the most probable.
+    target: the labels.
     """
 
     X: object
     table: Table
-    classes: Shaped[np.ndarray, " class"]
-    codes: Labels
-    shares: Joint | None = None
+    target: Target
 
     @classmethod
     def read(cls, X: object, y: object) -> "ComparedRows":
@@ -50,8 +48,7 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
-        soft, table = read_soft_target(y), read_table(X)
-        target = read_target(y) if soft is None else soft
+        target, table = read_labels(y), read_table(X)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
@@ -70,13 +67,7 @@ class ComparedRows:
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        shares = None if soft is None else soft.shares
-        return cls(X, table, target.classes, target.codes, shares)
-
-    @property
-    def y(self) -> Membership:
-        """The labels by which predictions are scored."""
-        return self.codes if self.shares is None else self.shares
+        return cls(X, table, target)
 
     @functools.cached_property
     def matrix(self) -> Float[np.ndarray, "row feature"]:
@@ -85,19 +76,15 @@ class ComparedRows:
             [np.where(c.missing, np.nan, c.values.astype(float)) for c in self.table.columns]
         )
 
-    @property
-    def labelled(self) -> Int[np.ndarray, " labelled"]:
-        """The positions of the rows that have a label."""
-        return np.flatnonzero(self.codes >= 0)
-
     def to_fit(
         self, rows: Int[np.ndarray, " _"], *, unlabelled: bool
     ) -> tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"] | pd.DataFrame]:
         """Return the positions of rows to fit, and their labels; unlabelled: None ones as well."""
-        y, without = self.classes[self.codes[rows]], np.flatnonzero(self.codes < 0)
-        if self.shares is not None:
+        target, without = self.target, np.flatnonzero(~self.target.there)
+        y = target.classes[target.codes[rows]]
+        if target.shares is not None:
             rows = np.concatenate([rows, without]) if unlabelled else rows
-            return rows, soft_target(self.shares[rows], self.classes)
+            return rows, soft_target(target.shares[rows], target.classes)
         if not unlabelled or not len(without):
             return rows, y
         labels = np.concatenate([y.astype(object), np.full(len(without), None)])
@@ -161,15 +148,16 @@ def compare(
     """
     _check(classifiers, random_state, n_jobs, progress)
     rows = ComparedRows.read(X, y)
-    labelled, codes = rows.labelled, rows.codes
+    target = rows.target
+    labelled, codes, soft = np.flatnonzero(target.there), target.codes, target.shares is not None
     for name, classifier in cast(Mapping, classifiers).items():
-        if rows.shares is not None and not hasattr(classifier, "unlabelled"):
+        if soft and not hasattr(classifier, "unlabelled"):
             raise InvalidArgument(
                 "classifier {name!r} takes one class for each row, and y holds probabilities.",
                 "Leave it out, or pass y.idxmax(axis=1).",
                 name=name,
             )
-    if by is not None and rows.shares is not None:
+    if by is not None and soft:
         raise InvalidArgument(
             "by={by!r} scores rows of one class each, and y holds probabilities.",
             "Leave out by=, or pass y.idxmax(axis=1).",
@@ -182,7 +170,7 @@ def compare(
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups
-    folds, notes = split(codes[labelled], rows.classes, cv, random_state, groups)
+    folds, notes = split(codes[labelled], target.classes, cv, random_state, groups)
     folds = [(labelled[fit], labelled[scored]) for fit, scored in folds]
     available, size = np.mean([len(fit) for fit, _ in folds]), None
     if train_size is not None:
@@ -330,8 +318,8 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
             undefined=undefined,
             n_rows=len(scored),
         )
-    aligned = np.zeros((len(scored), len(rows.classes)))
-    aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
+    classes = rows.target.classes
+    aligned = among(probability, np.searchsorted(classes, clf.classes_), len(classes))
     return FoldResult(
         aligned,
         fitted - start,
@@ -362,7 +350,7 @@ def _comparison(
     """Return the result; available: the mean number of rows from which a fold draws its own."""
     held_out = [len(scored) for _, scored in folds]
     positions = np.concatenate([scored for _, scored in folds])
-    y, fold = rows.y[positions], np.repeat(np.arange(len(folds)), held_out)
+    y, fold = rows.target.membership[positions], np.repeat(np.arange(len(folds)), held_out)
     whole = {name: fits for (name, size), fits in results.items() if size == ALL}
     probabilities = {key: np.concatenate([*fits["probability"]]) for key, fits in results.items()}
     scores = {key: Scores.of(y, proba, fold) for key, proba in probabilities.items()}
@@ -377,7 +365,7 @@ def _comparison(
         differences=differences,
         curves=pd.concat([scored, seconds], axis=1).drop(index=ALL, level="rows"),
         members=_members(whole),
-        classes=rows.classes,
+        classes=rows.target.classes,
         n_rows=rows.table.n_rows,
         n_missing_cells=int(missing.sum()),
         n_rows_with_missing=int(missing.any(axis=1).sum()),

@@ -17,7 +17,7 @@ from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.estimators.unlabelled_fit import Weight
 from bayesgen.inference import NUTS
 from bayesgen.progress_bar import Progress
-from bayesgen.table import Table, read_soft_target, read_table, read_target
+from bayesgen.table import Table, read_labels, read_table
 
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 Size = int | Literal["all"]
@@ -128,8 +128,7 @@ def compare(
             "bg.compare({'LDA': bg.LDA(), ...}, X, y)."
         )
     X, y = given
-    table, soft = read_table(X), read_soft_target(y)
-    target = read_target(y, silent=True) if soft is None else soft
+    table, target = read_table(X), read_labels(y, silent=True)
     compared = {
         **classifiers_by_method(
             NaiveBayes,
@@ -140,8 +139,7 @@ def compare(
         ),
         # which take one class for each row
         **new_rivals(
-            (RIVALS if soft is None or soft.shares is None else ()) if rivals is None else rivals,
-            random_state,
+            (RIVALS if target.shares is None else ()) if rivals is None else rivals, random_state
         ),
     }
     comparison = cross_validated(compared, X, y, **sizes, **options)

@@ -748,7 +748,6 @@ class StackedClassifier(Classifier):
 
     def _program_parts(self, name: str) -> list[str]:
         """Return the functions of members, with a comment in place of those that have none."""
-        check_is_fitted(self)
         parts = []
         for member, clf in self.members_.items():
             try:

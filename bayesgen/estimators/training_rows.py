@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
 from bayesgen.likelihoods.base import below
-from bayesgen.membership import shares_of
+from bayesgen.membership import among, concatenated
 from bayesgen.schema import Column, Schema
 from bayesgen.table import Table, as_frame, row_keys, soft_target
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Traceable, Weights
@@ -108,22 +108,25 @@ class TrainingRows:
         labelled = self.codes != UNLABELLED
         if labelled.all():
             return None
-        return self._part(np.flatnonzero(labelled), self.codes[labelled])
+        return self._part(np.flatnonzero(labelled))
 
     @functools.cached_property
     def unlabelled(self) -> "TrainingRows | None":
         """The rows without a label; None if all have one."""
         if self.labelled is self:
             return None
-        rest = np.flatnonzero(self.codes == UNLABELLED)
-        return self._part(rest, self.codes[rest])
+        return self._part(np.flatnonzero(self.codes == UNLABELLED))
 
-    def _part(self, where: np.ndarray, codes: Labels) -> "TrainingRows":
-        """Return some of the rows, with the levels of all."""
-        positions = where if self.kept is None else self.kept[where]
-        shares = None if self.shares is None else self.shares[where]
-        parts = {"codes": codes, "weight": self.weight[where], "kept": positions, "shares": shares}
-        return dataclasses.replace(self, table=self.table.take(where), **parts)
+    def _part(self, where: np.ndarray, table: Table | None = None) -> "TrainingRows":
+        """Return some of the rows; table: theirs, by default with the levels of all."""
+        return dataclasses.replace(
+            self,
+            table=self.table.take(where) if table is None else table,
+            codes=self.codes[where],
+            weight=self.weight[where],
+            kept=where if self.kept is None else self.kept[where],
+            shares=None if self.shares is None else self.shares[where],
+        )
 
     @functools.cached_property
     def power_transforms(self) -> dict[Column, tuple | None]:
@@ -186,12 +189,11 @@ class TrainingRows:
         """Return the rows in an order that their content, labels and weights alone determine."""
         shares = () if self.shares is None else self.shares.T
         order = np.lexsort((self.weight, *shares, self.codes, *row_keys(self.table)[::-1]))
-        return self._part(order, self.codes[order])
+        return self._part(order)
 
     def as_passed(self) -> "TrainingRows":
         """Return the rows in the order in which they were passed."""
-        order = np.argsort(self.positions())
-        return self._part(order, self.codes[order])
+        return self._part(np.argsort(self.positions()))
 
     def positions(self) -> Int[np.ndarray, " row"]:
         """Return where each row stands in X."""
@@ -199,32 +201,24 @@ class TrainingRows:
 
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
-        positions = where if self.kept is None else self.kept[where]
-        codes, shares = self.codes[where], None
-        labelled = codes != UNLABELLED
-        if self.shares is None:
-            present, codes[labelled] = np.unique(codes[labelled], return_inverse=True)
-        else:
-            present = np.flatnonzero(self.shares[where].any(axis=0))
-            codes[labelled] = np.searchsorted(present, codes[labelled])
-            shares = self.shares[where][:, present]
-        parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
-        parts |= {"shares": shares}
-        return dataclasses.replace(self, table=self.table.only(where), kept=positions, **parts)
+        part = self._part(where, self.table.only(where))
+        classes, shares = part.present, part.shares
+        there = np.isin(self.classes, classes)
+        codes = among(part.codes, np.cumsum(there) - 1, len(classes))
+        shares = None if shares is None else shares[:, there]
+        return dataclasses.replace(part, codes=codes, classes=classes, shares=shares)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
         """Return the position of each label among classes, sorted, that hold those of the rows."""
-        index = np.searchsorted(classes, self.classes)
-        same = len(index) == len(classes)
-        return self.codes if same else np.append(index, UNLABELLED)[self.codes]
+        if len(self.classes) == len(classes):
+            return self.codes
+        return among(self.codes, np.searchsorted(classes, self.classes), len(classes))
 
     def membership(self, classes: np.ndarray) -> Membership:
         """Return `codes_among` classes or, where labels are soft, the shares of each of them."""
         if self.shares is None:
             return self.codes_among(classes)
-        out = np.zeros((len(self.codes), len(classes)))
-        out[:, np.searchsorted(classes, self.classes)] = self.shares
-        return out
+        return among(self.shares, np.searchsorted(classes, self.classes), len(classes))
 
     def raw(self) -> object:
         """Return X without the rows that were left out."""
@@ -234,10 +228,8 @@ class TrainingRows:
 def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Membership, Weights]:
     """Return the class codes or shares and the weights of the labeled rows of several calls."""
     parts = [rows.labelled for rows in seen]
-    y = [rows.membership(classes) for rows in parts]
-    if len({part.ndim for part in y}) > 1:
-        y = [shares_of(part, len(classes)) for part in y]
-    return np.concatenate(y), np.concatenate([rows.weight for rows in parts])
+    y = concatenated([rows.membership(classes) for rows in parts], len(classes))
+    return y, np.concatenate([rows.weight for rows in parts])
 
 
 def fewer_than_two_classes(rows: TrainingRows) -> BayesgenError:

@@ -10,7 +10,8 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import TARGET, wrong_length, zero_weights
-from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.membership import among
 from bayesgen.schema import absent_columns, blank_text
 from bayesgen.table import (
     Name,
@@ -19,7 +20,7 @@ from bayesgen.table import (
     Target,
     check_declared,
     is_frame,
-    read_soft_target,
+    read_labels,
     read_sparse,
     read_table,
     read_target,
@@ -55,8 +56,7 @@ def training_rows(
     if sample_weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
     options: dict = {"marks": marks, "n_rows": table.n_rows, "counted": kept}
-    soft = read_soft_target(y, classes, **options)
-    target = labels_of(y, classes, **options) if soft is None else soft
+    target = labels_of(y, classes, **options)
     if kept is not None:
         table, weight = table.only(kept), weight[kept]
     return TrainingRows(
@@ -68,7 +68,7 @@ def training_rows(
         weight,
         target.classes,
         kept,
-        None if soft is None else soft.shares,
+        target.shares,
     )
 
 
@@ -81,11 +81,11 @@ def labels_of(
     n_rows: int | None = None,
     counted: np.ndarray | None = None,
 ) -> Target:
-    """Return labels of one type, and which rows have one; arguments as `read_target`."""
+    """Return labels of one type, or probabilities; arguments as `read_target`."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
-    target = read_target(y, classes, **options)
+    target = read_labels(y, classes, **options)
     classes = target.classes
     if classes.dtype.kind == "f":
         infinite = int(np.isinf(target.labels).sum())
@@ -142,15 +142,9 @@ def membership(y: object, classes: np.ndarray) -> Membership:
 
     Of soft labels it is the share of each class, all 0 without a label.
     """
-    soft = read_soft_target(y, classes)
-    target = labels_of(y, classes, silent=True) if soft is None else soft
+    target = labels_of(y, classes, silent=True)
     check_declared(target.classes, classes)
-    place = np.searchsorted(classes, target.classes)
-    if soft is None or soft.shares is None:
-        return np.append(place, UNLABELLED)[target.codes]
-    out = np.zeros((len(soft.codes), len(classes)))
-    out[:, place] = soft.shares
-    return out
+    return among(target.membership, np.searchsorted(classes, target.classes), len(classes))
 
 
 def class_codes(y: object, classes: np.ndarray) -> Labels:

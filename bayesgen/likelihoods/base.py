@@ -323,7 +323,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     no_program: ClassVar[str] = "a family of your own states none"
     """Why there is no text of a program, unless `program_cells` is stated."""
     program_priors: ClassVar[Mapping[str, str]] = {}
-    """The prior of each parameter as NumPyro code, in the order in which they are drawn."""
+    """The prior of each parameter as NumPyro code, given the fields and the parameters before."""
     program_cells: ClassVar[str] = ""
     """The distribution of cells as NumPyro code, given parameter[y]; of `known` where not `seen` is
     0 if columns are joined."""

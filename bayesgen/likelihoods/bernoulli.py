@@ -133,8 +133,11 @@ class Bernoulli(Columnwise):
         """Return zeros and ones."""
         return rng.random(prob.shape) < prob
 
-    def parameter_priors(self) -> dict[str, Any]:
-        """Return the Beta prior of prob."""
+    def story(self, name: str) -> Params:
+        """Sample the probability of 1, given that of 0 as it is stored."""
+        import numpyro
         import numpyro.distributions as dist
 
-        return {"prob": dist.Beta(self.rows * self.prob, self.rows * self.other)}
+        prior = dist.Beta(self.rows * self.prob, self.rows * self.other)
+        with numpyro.plate_stack(name, self.prob.shape):
+            return {"prob": numpyro.sample(f"{name}.prob", prior)}

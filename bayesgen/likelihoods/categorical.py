@@ -326,16 +326,13 @@ class Categorical(Columnwise):
 
     # -- the program -------------------------------------------------------------------------------
 
-    def parameter_priors(self) -> dict[str, Any]:
-        """Return the Dirichlet priors, the levels of all columns side by side."""
-        return {"probs": dirichlets()(self.concentration(), self.n_levels)}
-
     def story(self, name: str) -> Params:
-        """Sample every column's probabilities in every class."""
+        """Sample every column's probabilities in every class, all columns side by side."""
         import numpyro
 
         with numpyro.plate(f"{name}.class", self.probs.shape[0], dim=-1):
-            return {"probs": numpyro.sample(f"{name}.probs", self.parameter_priors()["probs"])}
+            prior = dirichlets()(self.concentration(), self.n_levels)
+            return {"probs": numpyro.sample(f"{name}.probs", prior)}
 
     def program_numbers(self) -> dict[str, str | list[str]]:
         """Return the numbers of each column with a level; strengths multiply (class, level)."""

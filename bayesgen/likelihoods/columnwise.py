@@ -170,9 +170,10 @@ class Columnwise(ExponentialFamily[CellSums]):
     def simulate_cell(self, rng: np.random.Generator, **params: Cell) -> Cell:
         """Return one simulated cell for each entry of the parameters."""
 
+    @property
     @abc.abstractmethod
-    def parameter_priors(self) -> dict[str, Any]:
-        """Return the NumPyro distribution of each parameter."""
+    def program_priors(self) -> Mapping[str, str]:
+        """The prior of each parameter as NumPyro code of the fields and the parameters before."""
 
     # -- sums over rows --------------------------------------------------------------------------
 
@@ -366,13 +367,17 @@ class Columnwise(ExponentialFamily[CellSums]):
     # -- the program -----------------------------------------------------------------------------
 
     def story(self, name: str) -> Params:
-        """Sample the parameters of every class and column."""
+        """Sample every class and column from `program_priors`, each given those before it."""
+        import jax.numpy as jnp
         import numpyro
+        import numpyro.distributions as dist
 
-        n_classes, p = next(iter(self.arrays().values())).shape
-        feature = numpyro.plate(f"{name}.feature", p, dim=-1)
-        with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
-            return {n: numpyro.sample(f"{name}.{n}", d) for n, d in self.parameter_priors().items()}
+        known, params = {"jnp": jnp, "dist": dist, **self.arrays()}, {}
+        for n, code in self.program_priors.items():
+            prior, site = eval(code, known | params), f"{name}.{n}"
+            with numpyro.plate_stack(site, prior.batch_shape):
+                params[n] = numpyro.sample(site, prior)
+        return params
 
     def program_numbers(self) -> dict[str, str | list[str]]:
         """Return the numbers of each column, or of all where they have but one in common."""

@@ -80,7 +80,7 @@ class Normal(Columnwise):
     supports: ClassVar = {"mean": "real", "variance": "positive"}
     program_priors: ClassVar = {
         "variance": "dist.InverseGamma(variance_rows / 2, variance_rows * variance / 2)",
-        "mean": "dist.Normal(mean, jnp.sqrt(variance / mean_rows))",
+        "mean": "dist.Normal(mean, (variance / mean_rows) ** 0.5)",
     }
     program_cells: ClassVar[str] = "dist.Normal(mean[y], jnp.sqrt(variance[y]))"
     options: ClassVar = {"spread": ("per_class", "shared"), "prior": ("conjugate", "reference")}
@@ -319,29 +319,6 @@ class Normal(Columnwise):
         mean = params["mean"]
         scale = np.sqrt(np.broadcast_to(params["variance"], mean.shape))
         return mean[own], scale[own], np.full((len(own), mean.shape[1]), np.inf)
-
-    def parameter_priors(self) -> dict[str, Any]:
-        """Return the prior of the variance, which that of the mean depends on (see `story`)."""
-        import numpyro.distributions as dist
-
-        rows = self.variance_rows
-        return {"variance": dist.InverseGamma(rows / 2, rows * self.variance / 2)}
-
-    def story(self, name: str) -> Params:
-        """Sample variances, then means given them."""
-        import numpyro
-        import numpyro.distributions as dist
-
-        n_classes, p = self.mean.shape
-        n_spreads, n_units = self.variance.shape
-        unit = numpyro.plate(f"{name}.unit", n_units, dim=-1)
-        with unit, numpyro.plate(f"{name}.spread", n_spreads, dim=-2):
-            variance = numpyro.sample(f"{name}.variance", self.parameter_priors()["variance"])
-        feature = numpyro.plate(f"{name}.feature", p, dim=-1)
-        with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
-            prior = dist.Normal(self.mean, (variance / self.mean_rows) ** 0.5)
-            mean = numpyro.sample(f"{name}.mean", prior)
-        return {"mean": mean, "variance": variance}
 
     def whitening(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return center and width of the posterior of the mean and of the log variance."""

@@ -113,9 +113,3 @@ class Poisson(Columnwise):
     def simulate_cell(self, rng: np.random.Generator, rate: Cell) -> Cell:
         """Return counts."""
         return rng.poisson(rate)
-
-    def parameter_priors(self) -> dict[str, Any]:
-        """Return the Gamma prior of the rate."""
-        import numpyro.distributions as dist
-
-        return {"rate": dist.Gamma(self.rows * self.rate, self.rows)}

@@ -52,7 +52,7 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
     elif many:
         reason = f"it would name {len(columns):,} words, and at most {MOST_WORDS} are written"
         cure = f"Count fewer: vectorizer=CountVectorizer(max_features={MOST_WORDS})."
-    if part.improper or many or not (part.program_cells and _is_of_this_program(part)):
+    if part.improper or many or not _is_stated(part):
         raise unsupported(f"the program of {part.title} as text", reason, cure)
     numbers, cells = part.program_numbers(), part.program_cells
     looped = any(not isinstance(code, str) for code in numbers.values())
@@ -94,11 +94,7 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
     return "\n".join([*before, loop])
 
 
-def _is_of_this_program(part: Likelihood) -> bool:
-    """Return whether the code states the program that draws: not if a subclass draws otherwise."""
-    for cls in type(part).__mro__:
-        if "program_cells" in vars(cls):
-            return True
-        if {"story", "parameter_priors"} & vars(cls).keys():
-            return False
-    return False
+def _is_stated(part: Likelihood) -> bool:
+    """Return whether the code is that of the program: not if a subclass draws otherwise."""
+    names = (vars(cls).keys() & {"story", "program_cells"} for cls in type(part).__mro__)
+    return bool(part.program_cells) and "program_cells" in next(filter(None, names))

@@ -4,11 +4,11 @@ import datetime
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from bayesgen import page
 from bayesgen.compare.as_text import subgroups_as_text
 from bayesgen.compare.html_page import grid
-from bayesgen.decide import Loss
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import pyplot
@@ -35,14 +35,10 @@ def write_report(
     y: object,
     *,
     title: str | None = None,
-    loss: Loss = None,
-    reject: float | None = None,
-    by: object = None,
-    cv: int = 5,
-    random_state: int = 0,
     notes: str = "",
     command: str | None = None,
     date: datetime.date | None = None,
+    **options: Any,
 ) -> None:
     """Write the report of a fitted classifier; see `Classifier.report_html`.
 
@@ -52,31 +48,15 @@ def write_report(
         X: rows to report on, usually those of the fit.
         y: their labels.
         title: of the page.
-        loss: costs of decisions, as in `decide`.
-        reject: cost of leaving a row undecided, in the unit of the loss; None: two fifths of the
-            way from the least cost to the largest that the best decision can be expected to have,
-            0.2 for errors of two classes.
-        by: column whose levels are scored separately, as in `compare`.
-        cv: number of folds.
-        random_state: seed of the folds.
         notes: intended use and limits, as Markdown of headings (#), items (-, *, 1.) and
             paragraphs, whose other marks stay as typed; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
+        options: loss, reject, by, cv and random_state.
     """
     pyplot()  # refuse before anything is computed
     blocks = _blocks(notes)
-    subject = judged(
-        clf,
-        X,
-        y,
-        loss=loss,
-        reject=reject,
-        by=by,
-        cv=cv,
-        seed=random_state,
-        language="python" if command is None else "shell",
-    )
+    subject = judged(clf, X, y, "python" if command is None else "shell", **options)
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns = drivers(subject)
     html = page.html(
@@ -91,7 +71,9 @@ def write_report(
         notes=blocks,
         verdict=verdict(subject),
         calibration=calibration(subject),
-        subgroups=grid(subgroups_as_text(subject.comparison.subgroups)) if by is not None else None,
+        subgroups=grid(subgroups_as_text(subject.comparison.subgroups))
+        if subject.by is not None
+        else None,
         drivers=columns,
         costs=costs(subject),
         rows=notable_rows(subject, columns["names"]),

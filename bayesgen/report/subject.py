@@ -161,15 +161,18 @@ def judged(
     clf: FittedClassifier,
     X: object,
     y: object,
-    *,
-    loss: Loss,
-    reject: float | None,
-    by: object,
-    cv: int,
-    seed: int,
     language: Language,
+    *,
+    loss: Loss = None,
+    reject: float | None = None,
+    by: object = None,
+    cv: int = 5,
+    random_state: int = 0,
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
+
+    language: in which cures of sentences are to be typed. Other arguments are those of
+    `Classifier.report_html`.
 
     Raises:
         BayesgenError: rows or labels that cannot be compared on, or invalid costs.
@@ -190,7 +193,7 @@ def judged(
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     clone = type(clf)(**options | quiet)
-    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=levels, random_state=seed)
+    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=levels, random_state=random_state)
     order = np.argsort(comparison.rows, kind="stable")
     return Subject(
         clf=clf,
@@ -205,6 +208,6 @@ def judged(
         reject=reject,
         by=by,
         cv=cv,
-        seed=seed,
+        seed=random_state,
         language=language,
     )

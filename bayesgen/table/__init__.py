@@ -20,7 +20,7 @@ from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import read_texts as read_texts
 from bayesgen.table.reading import require_container as require_container
-from bayesgen.table.soft_target import read_soft_target as read_soft_target
+from bayesgen.table.soft_target import read_labels as read_labels
 from bayesgen.table.soft_target import soft_target as soft_target
 from bayesgen.table.sparse import SPARSE as SPARSE
 from bayesgen.table.sparse import PositionNames as PositionNames

@@ -1,7 +1,7 @@
 """Soft labels: a table of probabilities, a column for each class, in place of labels."""
 
-import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,15 +16,11 @@ ROUNDING = 1e-6
 """Difference from one, of the sum of a row, that single precision explains."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class SoftTarget(Target):
-    """Labels as probabilities.
-
-    classes: sorted. codes: of each row, the class of its largest share; -1: it has no label.
-    shares: (row, class), 0 in all of a row without a label; None: every row has a single class.
-    """
-
-    shares: Joint | None
+def read_labels(y: object, classes: Sequence | np.ndarray = (), **options: Any) -> Target:
+    """Return labels, or probabilities of classes; arguments as `read_target`."""
+    soft = {name: value for name, value in options.items() if name != "silent"}
+    target = read_soft_target(y, classes, **soft)
+    return read_target(y, classes, **options) if target is None else target
 
 
 def read_soft_target(
@@ -34,7 +30,7 @@ def read_soft_target(
     marks: bool = True,
     n_rows: int | None = None,
     counted: np.ndarray | None = None,
-) -> SoftTarget | None:
+) -> Target | None:
     """Return labels that are a table of probabilities; None: y is no table of several numbers.
 
     Args:
@@ -101,7 +97,7 @@ def read_soft_target(
         )
     codes = np.where(there, shares.argmax(axis=1), -1)
     single = ((shares == 0) | (shares == 1)).all()
-    return SoftTarget(target.classes, codes, None if single else shares)
+    return Target(target.classes, codes, None if single else shares)
 
 
 def _check(cells: Joint, names: Sequence, divide: str) -> None:

@@ -22,6 +22,7 @@ from bayesgen.errors.data import (
 )
 from bayesgen.table.columns import TableColumn, alike, checked_columns, is_blank
 from bayesgen.table.reading import arrow_column, holds_objects
+from bayesgen.typing import Joint, Membership
 
 PROBABILITIES = (
     " If these are probabilities of classes, fit takes them as a DataFrame or an array of numbers."
@@ -33,11 +34,18 @@ class Target:
     """Labels that were read.
 
     classes: the distinct labels, sorted, of one type. codes: of each row, the position of its label
-    among them; -1: it has none.
+    among them; -1: it has none. shares: of each row in each class, where labels are probabilities,
+    0 in all of a row without one; codes are then those of the largest. None: one class each.
     """
 
     classes: np.ndarray
     codes: Int[np.ndarray, " row"]
+    shares: Joint | None = None
+
+    @property
+    def membership(self) -> Membership:
+        """The codes, or the shares where labels are probabilities."""
+        return self.codes if self.shares is None else self.shares
 
     @property
     def there(self) -> Bool[np.ndarray, " row"]:

@@ -21,7 +21,7 @@ from faults_alike import (
     updates_nothing,
 )
 
-from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
+from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal, Poisson
 from bayesgen.likelihoods.columnwise import Columnwise
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, density
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
@@ -145,6 +145,11 @@ def takes_a_variance_for_a_deviation(right):
         return right(self.with_arrays({"mean_rows": self.mean_rows**2}), name)
 
     return wrong
+
+
+@planted(laws.law_bayes, "Poisson", Poisson, "program_priors")
+def takes_a_rate_for_a_number_of_rows(right):
+    return {"rate": "dist.Gamma(rows * rate, rate)"}
 
 
 @planted(laws.law_bayes, "Bernoulli", Bernoulli, "log_evidence")

@@ -69,7 +69,8 @@ def story_density(part: Likelihood, params: dict) -> np.ndarray:
     if not params:  # nothing is drawn
         return np.zeros(1)
     with jax.enable_x64(True):
-        density = compiled_story(type(part), part.settings(), type(part).story, Same(part))
+        settings = (*part.settings(), *part.program_priors.items())
+        density = compiled_story(type(part), settings, type(part).story, Same(part))
         return np.asarray(density(part.arrays(), params))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.estimators.updates.merging import united_classes
-from bayesgen.membership import shares_of
+from bayesgen.membership import Entries, concatenated, shares_of
 from bayesgen.table import row_keys, tables_together
 
 ROUNDING = 1e-9
@@ -26,11 +26,9 @@ def rows_together(seen: Sequence[TrainingRows]) -> TrainingRows:
     table = tables_together([rows.table for rows in seen])
     classes = functools.reduce(united_classes, [rows.classes for rows in seen])
     codes = np.concatenate([rows.codes_among(classes) for rows in seen])
-    weight, shares = np.concatenate([rows.weight for rows in seen]), None
-    if any(rows.shares is not None for rows in seen):
-        shares = [shares_of(rows.membership(classes), len(classes)) for rows in seen]
-        shares = np.concatenate(shares)
-    return TrainingRows.of_table(table, codes, weight, classes, shares)
+    weight = np.concatenate([rows.weight for rows in seen])
+    y = concatenated([rows.membership(classes) for rows in seen], len(classes))
+    return TrainingRows.of_table(table, codes, weight, classes, y if y.ndim == 2 else None)
 
 
 def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
@@ -59,19 +57,14 @@ def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
 
 
 def _identities(rows: TrainingRows) -> list[tuple]:
-    """Return the content and the label of each row; equal ones are those of copies."""
-    keys, labels = row_keys(rows.table)[1], [*rows.classes.tolist(), None]
-    of_rows = [labels[code] for code in rows.codes.tolist()]
-    if rows.shares is not None:
-        single = (rows.shares == 1).any(axis=1) | ~rows.shares.any(axis=1)
-        parts = zip(of_rows, single, rows.shares, strict=True)
-        of_rows = [a if b else _shares_by_class(labels, c.tolist()) for a, b, c in parts]
-    return list(zip(keys.tolist(), of_rows, strict=True))
-
-
-def _shares_by_class(labels: Sequence, shares: Sequence[float]) -> tuple:
-    """Return the classes of a row that has shares of several, with these."""
-    return tuple((label, share) for label, share in zip(labels, shares, strict=False) if share)
+    """Return the content of each row and its share of each class; equal ones are of copies."""
+    keys, labels = row_keys(rows.table)[1].tolist(), rows.classes.tolist()
+    out = [[key] for key in keys]
+    entries = Entries.of(shares_of(rows.membership(rows.classes), len(labels)), np.ones(len(keys)))
+    shares = zip(entries.code.tolist(), entries.weight.tolist(), strict=True)
+    for row, (code, share) in zip(entries.row.tolist(), shares, strict=True):
+        out[row].append((labels[code], share))
+    return list(map(tuple, out))
 
 
 def _not_fitted(others: TrainingRows, i: int) -> UnsupportedOperation:
