@@ -340,16 +340,21 @@ class NUTS(Settings):
                     "Use prior='conjugate', or inference='exact'.",
                 )
         tree = arrays(model, statistics, complete_statistics(model, statistics))
-        tree = {**tree, "closed": kept} if kept else tree
-        values, stats, report = self.sample(model_log_density(model, statistics), tree, seed)
+        density = model_log_density(model, statistics)
+        values, stats, report = self.sample(density, tree, seed, kept)
         params = nested(values, model)
         if model.classes.is_fixed:
             probs = params["class"]["probs"]
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return params, stats, report
 
-    def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
-        """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""
+    def sample(
+        self, density: LogDensity, tree: dict, seed: int, kept: Mapping | None = None
+    ) -> tuple[Values, Values, Report]:
+        """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report.
+
+        kept: as for `sample_model`.
+        """
         require_package("numpyro", "draws by NUTS")
         import jax
         import jax.numpy as jnp
@@ -360,7 +365,7 @@ class NUTS(Settings):
         with jax.enable_x64(True):
             tree = jax.tree.map(jnp.asarray, tree)
             with status_line(COMPILING, self.progress):
-                run = self._begun(sampler, tree, seed)
+                run = self._begun(sampler, tree, seed, kept)
             done = self._sample(sampler, tree, run)
         values, coordinates, stats = jax.tree.map(
             lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
@@ -369,7 +374,7 @@ class NUTS(Settings):
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
-    def _begun(self, sampler: CompiledNUTS, tree: dict, seed: int) -> Run:
+    def _begun(self, sampler: CompiledNUTS, tree: dict, seed: int, kept: Mapping | None) -> Run:
         """Return a run at its start, or as far as the one in the checkpoint got.
 
         Raises:
@@ -382,7 +387,8 @@ class NUTS(Settings):
         if self.checkpoint is None:
             return Run({}, state=sampler.start(keys, tree))
         path, settings = str(self.checkpoint), self._settings() | {"seed": seed}
-        run = Run(settings | {"digest of data and model": digest(tree)})
+        data = {**tree, "closed": kept} if kept else tree
+        run = Run(settings | {"digest of data and model": digest(data)})
         file = read_run(path)
         if file is None:
             return dataclasses.replace(run, state=sampler.start(keys, tree))

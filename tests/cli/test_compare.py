@@ -197,12 +197,12 @@ def test_impossible_train_sizes_are_refused(iris, size):
 
 
 def test_standard_errors_of_drawn_rows_hold_both_kinds_of_chance():
-    """Over 40 seeds, the mean of many draws varies by its standard error."""
+    """Over 20 seeds, the mean of many draws varies by its standard error."""
     rng = np.random.default_rng(0)
     pool, y = rng.normal(size=(400, 1)), np.arange(400) % 2
     pool += y[:, None]
     means, errors = [], []
-    for _ in range(40):
+    for _ in range(20):
         rows = np.sort(rng.choice(400, 200, replace=False))
         found = compare({"GNB": GaussianNB()}, pool[rows], y[rows], cv=20, train_size=12)
         means.append(found.table["brier"].item())

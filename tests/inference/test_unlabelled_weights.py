@@ -63,7 +63,7 @@ def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
     judges = LabelledRows(encoded, y, np.ones(24), np.ones(24))
     scores = leave_one_out(whole, judges, centers)
     sizes = {"n_classes": 3, "n_levels": dict.fromkeys(encoded, ())}
-    for i in range(24):
+    for i in range(0, 24, 3):
         one = {block: x[i : i + 1] for block, x in encoded.items()}
         row = model_statistics(problem.model.blocks, one, y[i : i + 1], np.ones(1), **sizes)
         others = whole.minus(row).statistics

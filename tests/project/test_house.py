@@ -52,9 +52,15 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+@functools.cache
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    """Return the nodes of the tree of a source."""
+    return tuple(ast.walk(parsed(source)))
+
+
 def imported(source: str) -> Iterator[str]:
     """Yield every module of ours that a module imports, inside functions too."""
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bayesgen"):
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
@@ -88,7 +94,7 @@ def reaches(module: str, source: str) -> list[str]:
     """
     folder = ".".join(module.split(".")[:2])
     own = private_names(source) | private_names_of(folder)
-    nodes = list(ast.walk(parsed(source)))
+    nodes = nodes_of(source)
     used = [n for n in nodes if isinstance(n, ast.Attribute) and re.match(r"_(?!_)", n.attr)]
     allowed = own | ELSEWHERE
     found = [ast.unparse(n) for n in used if n.attr not in allowed and not _is_self(n.value)]
@@ -108,7 +114,7 @@ def private_names_of(folder: str) -> set[str]:
 
 def private_names(source: str) -> set[str]:
     """Return the private functions, classes, fields and attributes that a module has itself."""
-    nodes = list(ast.walk(parsed(source)))
+    nodes = nodes_of(source)
     own = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     own |= {n.target.id for n in nodes if isinstance(n, ast.AnnAssign) and _is_name(n.target)}
     return own | {n.attr for n in nodes if isinstance(n, ast.Attribute) and _is_self(n.value)}
@@ -127,7 +133,7 @@ def packed(source: str) -> list[str]:
 
     Arguments that travel together are a concept without a name, and nobody checks their order.
     """
-    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in nodes_of(source) if isinstance(n, ast.FunctionDef)]
     return sorted({name for f in functions for name in _tuples(f) & _unpacked(f)})
 
 
@@ -162,7 +168,7 @@ def words(name: str) -> set[str]:
 
 def wrong_names(path: str, source: str) -> list[str]:
     """Return wrong names of the file and of its classes, functions and arguments."""
-    nodes = list(ast.walk(parsed(source)))
+    nodes = nodes_of(source)
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     names = [*Path(path).with_suffix("").parts]
     names += [node.name for node in nodes if isinstance(node, kinds)]
@@ -179,7 +185,7 @@ def prose(path: Path) -> str:
     if path.suffix == ".md":
         return re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, documented)]
+    nodes = [node for node in nodes_of(text) if isinstance(node, documented)]
     shown = "\n".join(ast.get_docstring(node) or "" for node in nodes)
     shown = re.sub(r"^ *(>>>|\.\.\.).*$|`[^`\n]*`", "", shown, flags=re.MULTILINE)
     return shown + "\n".join(re.findall(r"^\s*#.*$", text, flags=re.MULTILINE))

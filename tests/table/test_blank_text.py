@@ -16,8 +16,9 @@ import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, InvalidData, SuspiciousColumn
 
 BLANK = r"^\s*$"
+# how much rows without a label count is not the question, and takes long to learn
 MAKERS = {
-    "naive": bg.NaiveBayes,
+    "naive": lambda: bg.NaiveBayes(unlabelled=0),
     "indicators": lambda: bg.LDA(levels="indicators", random_state=0),
     "stack": lambda: bg.StackedClassifier([bg.NaiveBayes()], random_state=0, progress=False),
 }
@@ -114,7 +115,7 @@ def test_missing_labels_are_counted_before_blank_ones():
 
 def test_imputation_fills_blank_cells():
     (X, _), (without, y) = rows(), empty()
-    clf = bg.NaiveBayes().fit(without, y)
+    clf = MAKERS["naive"]().fit(without, y)
     expected = clf.impute(without, random_state=0).sex.tolist()
     for frame in (X, pl.from_pandas(X), X.astype({"sex": "category"})):
         with pytest.warns(CountsAsMissing):
@@ -127,8 +128,8 @@ def test_comparisons_read_blank_cells_and_labels_so_too(frame):
     (X, y), (without, known) = rows(), empty()
     options = {"cv": 3, "progress": False, "random_state": 0}
     with pytest.warns(BayesgenWarning):
-        compared = bg.compare({"nb": bg.NaiveBayes()}, FRAMES[frame](X), y, **options)
-    expected = bg.compare({"nb": bg.NaiveBayes()}, FRAMES[frame](without), known, **options)
+        compared = bg.compare({"nb": MAKERS["naive"]()}, FRAMES[frame](X), y, **options)
+    expected = bg.compare({"nb": MAKERS["naive"]()}, FRAMES[frame](without), known, **options)
     np.testing.assert_array_equal(compared.probabilities["nb"], expected.probabilities["nb"])
     assert [note for note in compared.notes if "blank text" in note]
     assert not compared.warnings
@@ -137,21 +138,21 @@ def test_comparisons_read_blank_cells_and_labels_so_too(frame):
 def test_levels_that_differ_by_blanks_or_case_are_noted():
     X, y = empty()
     X = X.assign(sex=X.sex.replace("male", "Male ").where(X.index % 3 > 0, X.sex))
-    clf, kinds = warned(lambda: bg.NaiveBayes().fit(X, y))
+    clf, kinds = warned(lambda: MAKERS["naive"]().fit(X, y))
     assert kinds == [SuspiciousColumn]
-    _, kinds = warned(lambda: bg.NaiveBayes().fit(X.astype({"sex": "category"}), y))
+    _, kinds = warned(lambda: MAKERS["naive"]().fit(X.astype({"sex": "category"}), y))
     assert not kinds
     # they stay levels of their own, until the user writes them alike
     alike = X.assign(sex=X.sex.str.split().str.join(" ").str.lower())
-    expected = bg.NaiveBayes().fit(*empty()).predict_proba(empty()[0])
+    expected = MAKERS["naive"]().fit(*empty()).predict_proba(empty()[0])
     assert not np.array_equal(clf.predict_proba(X), expected)
-    np.testing.assert_array_equal(bg.NaiveBayes().fit(alike, y).predict_proba(alike), expected)
+    np.testing.assert_array_equal(MAKERS["naive"]().fit(alike, y).predict_proba(alike), expected)
 
 
 def test_classes_that_differ_by_blanks_or_case_are_noted_once():
     X, y = empty()
     y = y.replace("no", "No ").where(y.index % 3 > 0, y)
-    clf, kinds = warned(lambda: bg.NaiveBayes().fit(X, y))
+    clf, kinds = warned(lambda: MAKERS["naive"]().fit(X, y))
     assert kinds == [BayesgenWarning] and clf.classes_.tolist() == ["No ", "no", "yes"]
     # a later batch that has no further such class says nothing, and one that has speaks
     _, kinds = warned(lambda: clf.partial_fit(X, y))
@@ -167,7 +168,7 @@ def test_notes_are_alike_in_every_fold():
     for fold in range(5):
         train = X.index % 5 != fold
         with pytest.warns(CountsAsMissing) as caught:
-            bg.NaiveBayes().fit(X[train], y[train])
+            MAKERS["naive"]().fit(X[train], y[train])
         texts |= {str(one.message) for one in caught}
     assert len(texts) == 1
 

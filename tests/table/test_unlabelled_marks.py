@@ -54,7 +54,7 @@ column_vector = pytest.mark.filterwarnings("ignore:A column-vector y")
 @pytest.mark.parametrize("kind", MARKS)
 def test_minus_one_beside_two_labels_is_a_mark_with_a_warning(kind):
     with pytest.warns(BayesgenWarning, match=r"-1 in 30 of 150 rows, beside 0(\.0)?, 1(\.0)?, 2"):
-        clf = bg.NaiveBayes().fit(X, MARKS[kind])
+        clf = bg.NaiveBayes(unlabelled=0).fit(X, MARKS[kind])
     assert clf.classes_.tolist() == [0, 1, 2]
     alone = bg.NaiveBayes().fit(X[~BLANK], np.asarray(MARKS[kind])[~BLANK])
     assert clf.classes_.dtype == alone.classes_.dtype
@@ -66,7 +66,7 @@ def test_minus_one_beside_two_labels_is_a_mark_with_a_warning(kind):
 @pytest.mark.parametrize("kind", MISSING)
 def test_missing_labels_are_marks_without_a_warning(kind):
     y = MISSING[kind]
-    clf = bg.NaiveBayes().fit(X, y)
+    clf = bg.NaiveBayes(unlabelled=0).fit(X, y)
     assert clf.report_.details["unlabelled.rows"] == 30
     known = y.to_pylist() if isinstance(y, pa.Array) else y
     alone = bg.NaiveBayes().fit(

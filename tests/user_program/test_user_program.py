@@ -203,13 +203,15 @@ def test_equal_seeds_and_no_second_compilation(by_nuts):
     assert jnp.ones(1).dtype == np.float32 and not jax.config.jax_enable_x64
 
 
-def test_sample_draws_parameters_anew(by_nuts):
-    simulated, labels = by_nuts.sample(400, random_state=1)
+@pytest.mark.parametrize("name", ["by_map", pytest.param("by_nuts", marks=pytest.mark.slow)])
+def test_sample_draws_parameters_anew(name, request):
+    clf = request.getfixturevalue(name)
+    simulated, labels = clf.sample(400, random_state=1)
     assert simulated.shape == (400, 2) and simulated.dtype == np.float64
     assert set(labels) == set(Y)
-    again, _ = by_nuts.sample(400, random_state=1)
+    again, _ = clf.sample(400, random_state=1)
     np.testing.assert_array_equal(again, simulated)
-    values = by_nuts.posterior_.components.values
+    values = clf.posterior_.components.values
     oak = simulated[labels == "oak"]
     spread = np.sqrt(1 + values["mean"][:, 2].var(axis=0))
     error = spread / np.sqrt(len(oak))

@@ -26,11 +26,12 @@ from bayesgen.likelihoods import Likelihood
 
 MODELS = Path(__file__).parents[2] / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
-FAST = ("mixed_naive_bayes",)
 JOINT = ("multivariate_student_t", "shared_correlation")
 """Programs of correlated columns, which no family of the library has."""
 FEW = ("mixed_naive_bayes", "lda", "categorical_naive_bayes", "robust_student_t", *JOINT)
-every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES, slow=FEW))
+every_program = pytest.mark.parametrize(
+    "name", fast_only([], CASES, slow=(*FEW, "mixed_naive_bayes"))
+)
 
 
 def rows_of(name: str) -> tuple[object, np.ndarray]:
