@@ -2,11 +2,14 @@
 
 Arguments: names of parts. package, readme, library and commands, which are run where none is named,
 are for an environment without extras: what an extra brings is absent, and must be asked for by one
-sentence that names it. samplers is for one with the extra numpyro.
+sentence that names it. samplers is for one with the extra numpyro, examples for one with all extras
+and what the pages import besides.
 """
 
 import contextlib
+import doctest
 import io
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -14,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import files, metadata
 from importlib.util import find_spec
 from inspect import signature
@@ -21,8 +25,15 @@ from pathlib import Path
 
 BIN = Path(sys.prefix) / "bin"
 SENTENCE = "pip install 'bayesgen[{}]'"
-README = Path("README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and text of the blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+BLOCKS = blocks(Path("README.md"))
 
 
 def block(language: str, number: int) -> str:
@@ -128,6 +139,23 @@ def samplers() -> None:
     assert len(az.psense_summary(tree, var_names=["class.probs"]))
 
 
+def examples() -> None:
+    """Every page of docs/ prints what it shows, and so does every example of a docstring."""
+    import bayesgen as bg
+
+    for page in sorted(Path("docs").rglob("*.md")):
+        scope, out = {}, io.StringIO()
+        for language, text in blocks(page):
+            if language == "python":
+                out = io.StringIO()
+                with contextlib.redirect_stdout(out):
+                    exec(text, scope)
+            elif language == "text":
+                assert out.getvalue() == text, (page, text, out.getvalue())
+    for module in pkgutil.walk_packages(bg.__path__, "bayesgen."):
+        assert not doctest.testmod(import_module(module.name)).failed, module.name
+
+
 def commands() -> None:
     """Every command runs, or names the extra that it needs."""
     helped = command("bayesgen --help")
@@ -160,7 +188,7 @@ def commands() -> None:
 
 if __name__ == "__main__":
     bare = (package, readme, library, commands)
-    parts = {part.__name__: part for part in (*bare, samplers)}
+    parts = {part.__name__: part for part in (*bare, samplers, examples)}
     for part in [parts[name] for name in sys.argv[1:]] or bare:
         start = time.perf_counter()
         part()
