@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesgen.errors import NoAttribute
 from bayesgen.errors.operations import (
-    density_of_rows,
+    COMPARE,
     no_closed_form,
     no_evidence_in_closed_form,
     unsupported,
@@ -85,7 +85,13 @@ def require_evidence(likelihood: Likelihood) -> MarginalLikelihood:
             family=likelihood.title,
         )
     if not isinstance(likelihood, MarginalLikelihood):
-        raise density_of_rows(likelihood.title)
+        raise NoAttribute(
+            "{family} has no evidence: its density is built from the rows themselves, and no "
+            "parameter is integrated out.",
+            "Instead, {compare}",
+            family=likelihood.title,
+            compare=COMPARE,
+        )
     return likelihood
 
 

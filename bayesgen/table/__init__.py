@@ -24,7 +24,6 @@ from bayesgen.table.soft_target import read_labels as read_labels
 from bayesgen.table.soft_target import soft_target as soft_target
 from bayesgen.table.sparse import SPARSE as SPARSE
 from bayesgen.table.sparse import PositionNames as PositionNames
-from bayesgen.table.sparse import build_sparse as build_sparse
 from bayesgen.table.sparse import named as named
 from bayesgen.table.sparse import read_sparse as read_sparse
 from bayesgen.table.target import Target as Target

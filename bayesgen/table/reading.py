@@ -12,7 +12,6 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import (
-    columns_given,
     complex_array,
     date_column,
     duplicate_names,
@@ -99,7 +98,7 @@ def require_container(X: object) -> str:
             reader="read_parquet" if parquet else "read_csv",
         )
     if isinstance(X, Mapping) and not all(map(_is_single, X.values())):
-        raise columns_given()
+        raise InvalidData("X is a dict of columns; a table is needed.", "Pass pandas.DataFrame(X).")
     if _are_dicts(X):
         return "frame"
     try:

@@ -15,7 +15,6 @@ from bayesgen.errors import BayesgenWarning, Cure, InvalidData, warn
 from bayesgen.errors.data import (
     SIMILAR_IN_FILE,
     TARGET,
-    missing_labels,
     no_target,
     paired,
     wrong_length,
@@ -110,7 +109,17 @@ def read_target(
     target, n_blank = _coded(labels if counted is None else labels[counted], marks=marks)
     n_missing = target.n_missing - n_blank
     if n_missing and not marks:
-        raise missing_labels(n_missing, len(target.codes))
+        raise InvalidData(
+            "{target} is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs "
+            "a label.",
+            Cure(
+                "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+                "Leave these rows out of the file.",
+            ),
+            target=TARGET,
+            count=n_missing,
+            n_rows=len(target.codes),
+        )
     if n_blank and not marks:
         raise _blank_labels(n_blank, len(target.codes))
     if marks and _is_marked(target.classes, np.asarray(classes)):
