@@ -226,14 +226,12 @@ class JointCategorical(DirichletVector[JointStatistics]):
     no_program: ClassVar[str] = "a table of all combinations of levels is too long to read"
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
-    supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "cell")}
     hyperparameters: ClassVar = {
         "probs": "simplex",
         **dict.fromkeys(("rows", "rows_per_cell"), "positive"),
     }
     scalars: ClassVar = ("rows_per_cell",)
-    words: ClassVar = {"probs": ("uniform",)}
 
     def axis_labels(
         self, columns: Sequence[str], levels: Sequence[str]

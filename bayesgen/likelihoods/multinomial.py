@@ -151,7 +151,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         "length": ("entry",),
         "length_weight": ("entry",),
     }
-    supports: ClassVar = {"probs": "simplex"}
     program_priors: ClassVar = {"probs": "dist.Dirichlet(rows * probs)"}
     # words that were not counted are taken out of the urn
     program_cells: ClassVar[str] = (
@@ -164,7 +163,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         **dict.fromkeys(("length", "length_weight"), "weight"),
     }
     scalars: ClassVar = ("rows_per_word",)
-    words: ClassVar = {"probs": ("uniform",)}
 
     def __post_init__(self) -> None:
         """Validate the ranges of guesses and strengths, and that lengths are a sequence."""

@@ -491,10 +491,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         def partial(x: Block, observed: np.ndarray) -> np.ndarray:
             if observed.all():
                 return whole(x)
-            marginal = {
-                "mean": mean[..., observed],
-                "cholesky": density.marginal_factor(factor, observed),
-            }
+            rows = factor[..., observed, :]
+            root = np.linalg.cholesky(rows @ rows.mT)
+            marginal = {"mean": mean[..., observed], "cholesky": root}
             return ExponentialFamily.log_density_fn(self, marginal)(x)
 
         def log_density(x: Block) -> np.ndarray:
