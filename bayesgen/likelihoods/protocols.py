@@ -99,11 +99,11 @@ def require_evidence(likelihood: Likelihood) -> MarginalLikelihood:
 class Vectorised(Protocol):
     """Statistics and priors may carry leading axes: leave-one-out then takes rows in batches."""
 
-    def log_predictive_paired(self, x: Block) -> Joint:
-        """Return log p(x_i given y = k) by the i-th of stacked priors, shape (row, class)."""
-
     def log_predictive_updated(self, statistics: Any, x: Block) -> Joint:
-        """Return the same after updating by statistics with the same leading axis, one per row."""
+        """Return log p(x_i given y = k) after updating by the i-th statistics, (row, class).
+
+        statistics: with a leading axis, one position per row.
+        """
 
 
 @runtime_checkable

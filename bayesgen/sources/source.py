@@ -48,13 +48,12 @@ class Source:
         for part in self.read(kinds):
             yield from part.split(rows or self.part_rows)
 
-    def require_again(self, what: str) -> None:
-        """Raise if the rows can be read only once; `what` reads them twice."""
+    def require_again(self) -> None:
+        """Raise if the rows can be read only once: a stack reads them twice."""
         if self.once:
             raise InvalidData(
-                "{source!r} can be read only once, and {what} reads its rows twice.",
+                "{source!r} can be read only once, and a stack reads its rows twice.",
                 "Pass a path, a pyarrow.dataset.Dataset, a LazyFrame, a list of frames, or a "
                 "function that returns a new iterator.",
                 source=self.name,
-                what=what,
             )

@@ -8,7 +8,6 @@ from bayesgen.table.columns import alike as alike
 from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
-from bayesgen.table.columns import is_blank as is_blank
 from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import tables_together as tables_together
 from bayesgen.table.columns import with_column as with_column

@@ -231,7 +231,8 @@ def _read_frame(
         missing_column(name, len(frame)) if name in unread else _frame_column(name, series)
         for name, series in zip(names, frame.iter_columns(), strict=True)
     ]
-    container = _container(frame.implementation)
+    others = {nw.Implementation.POLARS: "polars", nw.Implementation.PYARROW: "pyarrow"}
+    container = others.get(frame.implementation, "pandas")
     matrix = _matrix(frame, found)
     return Table(checked_columns(found), len(frame), container, matrix)
 
@@ -266,11 +267,6 @@ def _matrix(frame: nw.DataFrame, columns: list[TableColumn]) -> np.ndarray | Non
         return None
     matrix = frame.to_native().to_numpy()
     return matrix if np.shares_memory(matrix, columns[0].values) else None
-
-
-def _container(implementation: nw.Implementation) -> str:
-    known = {nw.Implementation.POLARS: "polars", nw.Implementation.PYARROW: "pyarrow"}
-    return known.get(implementation, "pandas")
 
 
 def _rises(series: Series) -> bool:
