@@ -119,11 +119,7 @@ class MLE:
         return prior.maximum_likelihood(count)
 
     def closed_form(
-        self,
-        part: Likelihood,
-        rows: Statistics,
-        start: Params | None = None,
-        steps: int | None = None,
+        self, part: Likelihood, rows: Statistics, start: Params | None, steps: int | None
     ) -> ClosedForm | None:
         """Return the estimate of one block; None where it has no closed form.
 
@@ -183,11 +179,7 @@ class MAP:
         return prior.posterior(count).mode()
 
     def closed_form(
-        self,
-        part: Likelihood,
-        rows: Statistics,
-        start: Params | None = None,
-        steps: int | None = None,
+        self, part: Likelihood, rows: Statistics, start: Params | None, steps: int | None
     ) -> ClosedForm | None:
         """Return the mode of one block; None where it has no closed form.
 
