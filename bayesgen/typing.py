@@ -27,17 +27,8 @@ else:
 __all__ = [
     *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
     *("Block", "Encoded", "Evidence", "Joint", "Kept", "Labels"),
-    *(
-        "LevelCounts",
-        "Membership",
-        "Numbers",
-        "Params",
-        "Parts",
-        "Traceable",
-        "Transform",
-        "Weights",
-        "unchecked",
-    ),
+    *("LevelCounts", "Membership", "Numbers", "Params", "Parts", "Traceable", "Transform"),
+    *("Weights", "unchecked"),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
