@@ -58,17 +58,6 @@ def share(name: str, value: object, *, default: float = 0.9) -> float:
     raise out_of_range(name, value, "a number above 0 and below 1", f"Pass {name}={default}.")
 
 
-def not_negative(name: str, value: object, *, default: float) -> float:
-    """Validate a finite number of at least 0.
-
-    Raises:
-        InvalidArgument: the value is another one.
-    """
-    if is_number(value) and value >= 0:
-        return float(value)
-    raise out_of_range(name, value, "a finite number of at least 0", f"Pass {name}={default}.")
-
-
 def one_of(name: str, value: T, allowed: tuple | list) -> T:
     """Validate that a value is one of those allowed; the message suggests the first.
 

@@ -13,7 +13,7 @@ from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.membership import Entries
 from bayesgen.schema import PowerTransforms
-from bayesgen.typing import Block, Encoded, Membership, Traceable, Weights
+from bayesgen.typing import Block, Encoded, LevelCounts, Membership, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ def statistics_of(
     y: Membership,
     weight: Weights,
     n_classes: int,
-    n_levels: tuple[int, ...],
+    n_levels: LevelCounts,
 ) -> Statistics:
     """Return the statistics of encoded rows of a block, each in its classes."""
     if y.ndim == 2:

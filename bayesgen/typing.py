@@ -26,22 +26,12 @@ else:
 
 __all__ = [
     *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
-    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels"),
-    *(
-        "LevelCounts",
-        "Membership",
-        "Numbers",
-        "Params",
-        "Parts",
-        "Traceable",
-        "Transform",
-        "Weights",
-        "unchecked",
-    ),
+    *("Block", "Encoded", "Evidence", "Joint", "Kept", "Labels"),
+    *("LevelCounts", "Membership", "Numbers", "Params", "Parts", "Traceable", "Transform"),
+    *("Weights", "unchecked"),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
-Codes = Int[np.ndarray, "row feature"]
 Block = Num[Any, "row feature"]
 """Encoded rows: a NumPy array, or a scipy.sparse.csr_array where the likelihood reads these."""
 Kept = Num[Any, "row kept"]
@@ -51,7 +41,6 @@ Weights = Float[np.ndarray, " row"]
 LevelCounts = tuple[int, ...]
 """How many levels each column of a block has; empty where columns have none."""
 Joint = Float[np.ndarray, "row class"]
-JointDraws = Float[np.ndarray, "row draw class"]
 Parts = Float[np.ndarray, "row part class"]
 Membership = Labels | Joint
 """Class codes of rows, or their shares of the classes (see `membership`)."""

@@ -357,7 +357,8 @@ def _comparison(
     by_name = {name: scores[name, ALL] for name in whole}
     differences = _differences(by_name, np.mean(held_out) / available)
     scored = _frame({key: score.with_errors() for key, score in scores.items()}, KEY)
-    seconds = _frame({key: _seconds(fits[SECONDS]) for key, fits in results.items()}, KEY)
+    taken = {key: fits[SECONDS] for key, fits in results.items()}
+    seconds = _frame({key: with_errors(s.mean(), s.sem()) for key, s in taken.items()}, KEY)
     warned = {name: _warnings(results, name) for name in whole}
     missing = np.column_stack([column.missing for column in rows.table.columns])
     return Comparison(
@@ -412,11 +413,6 @@ def _table(
         for column in ("method", "prepared_by")
     }
     return pd.concat([of_all[0], against, of_all[1]], axis=1).assign(**words)
-
-
-def _seconds(seconds: pd.DataFrame) -> dict[str, float]:
-    """Return the mean seconds of a fold and their standard errors."""
-    return with_errors(seconds.mean(), seconds.sem())
 
 
 def _warnings(results: Results, name: str) -> tuple[Note, ...]:

@@ -34,11 +34,6 @@ def not_a_table(X: object) -> InvalidData:
     )
 
 
-def columns_given() -> InvalidData:
-    """X is a dict of columns."""
-    return InvalidData("X is a dict of columns; a table is needed.", "Pass pandas.DataFrame(X).")
-
-
 def paired(groups: Sequence[Sequence[object]], limit: int = 3) -> str:
     """Return "'male' and 'male '; 'no' and 'No'"."""
     text = "; ".join(" and ".join(map(shown, group)) for group in groups[:limit])
@@ -292,21 +287,6 @@ def wrong_length(n_labels: Count, n_rows: Count) -> InvalidData:
         "Select the same rows from both.",
         n_rows=n_rows,
         n_labels=n_labels,
-    )
-
-
-def missing_labels(count: Count, n_rows: Count) -> InvalidData:
-    """Some labels are missing, and may not be."""
-    return InvalidData(
-        "{target} is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs a "
-        "label.",
-        Cure(
-            "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
-            "Leave these rows out of the file.",
-        ),
-        target=TARGET,
-        count=count,
-        n_rows=n_rows,
     )
 
 

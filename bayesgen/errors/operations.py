@@ -90,17 +90,6 @@ def not_linear() -> NoAttribute:
     )
 
 
-def density_of_rows(family: str) -> NoAttribute:
-    """A family of kernels has no evidence."""
-    return NoAttribute(
-        "{family} has no evidence: its density is built from the rows themselves, and no parameter "
-        "is integrated out.",
-        "Instead, {compare}",
-        family=family,
-        compare=COMPARE,
-    )
-
-
 def no_evidence_in_closed_form(family: str) -> NoAttribute:
     """A family has no evidence in closed form."""
     return NoAttribute(

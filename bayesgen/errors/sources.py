@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
-from bayesgen.errors.kinds import CountsAsMissing, InvalidData
+from bayesgen.errors.kinds import InvalidData
 from bayesgen.errors.wording import shown
 
 
@@ -12,17 +12,6 @@ def reason(error: Exception) -> str:
     text = str(error).split("Is this a 'parquet' file?: ")[-1].split(": Invalid: ")[-1]
     text = text.strip().split("\n")[0]
     return "".join(filter(str.isprintable, text))[:300].rstrip(". ")
-
-
-def unreadable_source(source: str, reason: str) -> InvalidData:
-    """A file is no table."""
-    return InvalidData(
-        "cannot read {source!r} as a table: {reason}.",
-        "Write the file again, or leave it out; a CSV file is text in UTF-8 (in Excel: File, Save "
-        "As, CSV UTF-8).",
-        source=source,
-        reason=reason,
-    )
 
 
 def no_column(source: str, name: object, existing: Sequence) -> InvalidData:
@@ -51,17 +40,6 @@ def no_rows_in_source(source: str) -> InvalidData:
     return InvalidData("{source!r} has column names but no rows.", source=source)
 
 
-def read_once(source: str, what: str) -> InvalidData:
-    """A stream cannot be read twice."""
-    return InvalidData(
-        "{source!r} can be read only once, and {what} reads its rows twice.",
-        "Pass a path, a pyarrow.dataset.Dataset, a LazyFrame, a list of frames, or a function that "
-        "returns a new iterator.",
-        source=source,
-        what=what,
-    )
-
-
 def needs_rows_in_memory(what: str) -> InvalidData:
     """A fit needs all rows at once, and a source is read part by part."""
     return InvalidData(
@@ -69,15 +47,4 @@ def needs_rows_in_memory(what: str) -> InvalidData:
         "Fit a sample of the rows as a table, or use bg.StackedClassifier(), which samples 20,000 "
         "rows for this.",
         what=what,
-    )
-
-
-def lacks_columns(part: str, columns: Sequence) -> CountsAsMissing:
-    """A part of a source lacks columns that others have."""
-    return CountsAsMissing(
-        "{part} lacks {columns:named column}, which other parts have; they count as missing in its "
-        "rows.",
-        "Add the columns, or leave this part out.",
-        part=part,
-        columns=columns,
     )

@@ -178,7 +178,8 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None, groups: Name 
     for key, likelihood in spec.items():
         if not isinstance(likelihood, Likelihood):
             raise _no_likelihood(f"likelihood[{key!r}]", likelihood, [Code("bg.Normal()")])
-        columns = _columns(key, table.names)
+        parts = key if isinstance(key, tuple) else (key,)
+        columns = tuple(_column(part, table.names) for part in parts)
         taken += columns
         # part of the names of parameters, in which arviz's trees allow no slash
         name = "_".join(map(str, columns)).replace("/", "_")
@@ -237,10 +238,6 @@ def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
     if blocks:
         added = {_free(name, blocks): block for name, block in added.items()}
     return blocks | added
-
-
-def _columns(key: object, names: Names) -> tuple[Name, ...]:
-    return tuple(_column(part, names) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def _column(key: object, names: Names) -> Name:

@@ -21,7 +21,7 @@ from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import Column, are_words
-from bayesgen.schema.one_hot import indicators, levels_of
+from bayesgen.schema.one_hot import indicators
 from bayesgen.table import Name, Names, Table
 
 BLOCK = "normal"
@@ -78,7 +78,8 @@ class Discriminant(Classifier):
             return table
         if reset:
             # of rows with weight: levels of others would have columns, or be the one left out
-            self._levels = {name: ls for name, ls in levels_of(table).items() if name in names}
+            levels = [column for column in table.columns if column.kind == "level"]
+            self._levels = {column.name: column.levels for column in levels if column.name in names}
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(names)
         keep = self.missing != "ignorable"

@@ -20,7 +20,7 @@ from bayesgen.errors import Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
-from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
+from bayesgen.estimators.column_blocks import Blocks, column_keys, reads_sparse, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
@@ -101,7 +101,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _reads_sparse(self) -> bool:
         """Return whether rows may be a sparse matrix."""
-        return False
+        return reads_sparse(getattr(self, "likelihood", "auto"))
 
     def _require_statistics(self, method: str) -> None:
         """Raise if the model has no statistics, which the method adds or subtracts."""

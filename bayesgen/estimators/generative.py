@@ -11,7 +11,7 @@ from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import prior_model, program_classifier
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
 from bayesgen.estimators.training import Temper, TrainingState
@@ -95,9 +95,6 @@ class GenerativeClassifier(Classifier):
     unlabelled: Unlabelled = "learn"
     groups: Name | None = None
     random_state: object = None
-
-    def _reads_sparse(self) -> bool:
-        return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
         return assign(self.likelihood, table, self.remainder, self.groups)

@@ -10,7 +10,7 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, split
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
@@ -120,9 +120,6 @@ class NaiveBayes(Classifier):
         self.report_ = dataclasses.replace(report, details=report.details | scores)
         self._posterior = fitted.posterior.with_report(self.report_)
         leave_one_out_score.warn_of(type(self).__name__, scores)
-
-    def _reads_sparse(self) -> bool:
-        return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
         blocks = assign(self.likelihood, table, self.remainder, self.groups)

@@ -351,7 +351,7 @@ class StackedClassifier(Classifier):
                 "Read all rows at once, or fit bg.NaiveBayes(groups=...) to the source.",
             )
         seed = arguments.drawn_seed(self.random_state)
-        source.source.require_again("a stack")
+        source.source.require_again()
         with deduplicate_warnings():
             sample = drawn(source, seed, self.progress)
             rows = self._training_rows(sample.X, sample.y, sample.own * sample.share, reset=True)
@@ -633,11 +633,7 @@ class StackedClassifier(Classifier):
         return next((names for names in columns if names), ())
 
     def _used_columns(self) -> set[Name]:
-        return {
-            name
-            for member in self._fitted_members().by_name.values()
-            for name in member.used_columns
-        }
+        return set().union(*(member._used_columns() for member in self.members_.values()))
 
     def _pattern_blocks(self) -> list[str]:
         members = self.members_.items()

@@ -326,18 +326,14 @@ def check_reading(order: str, interval: float | str | None) -> None:
     """Validate the order, and the interval that it allows."""
     if order not in ("columns", "shapley"):
         raise not_one_of("order", order, ["columns", "shapley"])
-    valid = interval is None or _is_share(interval) or (interval, order) == ("orders", "shapley")
-    if not valid:
+    is_share = is_number(interval) and 0 < interval < 1
+    if not (interval is None or is_share or (interval, order) == ("orders", "shapley")):
         raise out_of_range(
             "interval",
             interval,
             "a number above 0 and below 1, or 'orders' with order='shapley'",
             "Pass interval=0.9.",
         )
-
-
-def _is_share(interval: object) -> bool:
-    return is_number(interval) and 0 < interval < 1
 
 
 def log_odds(target: int, against: int) -> Contrast:

@@ -51,11 +51,6 @@ class Average(Components):
     weights: Float[np.ndarray, " member"]
 
     @property
-    def point(self) -> bool:
-        """Whether this is a point estimate: never."""
-        return False
-
-    @property
     def heaviest(self) -> ClosedForm:
         """The member of largest weight."""
         return self.members[int(np.argmax(self.weights))]

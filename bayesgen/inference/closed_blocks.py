@@ -42,11 +42,6 @@ def without_closed(model: Model, statistics: ModelStatistics, closed: set[str]) 
     return Model(classes, left.blocks)
 
 
-def closed_posterior(model: Model, statistics: ModelStatistics, closed: set[str]) -> Model:
-    """Return the closed forms: of the class probabilities, and of the closed blocks."""
-    return model.only(closed).posterior(statistics)
-
-
 def chains_of_draws(
     posterior: Model, rng: np.random.Generator, shape: tuple[int, int]
 ) -> dict[str, Params]:

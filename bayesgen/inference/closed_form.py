@@ -48,11 +48,6 @@ class ClosedForm(Components):
     draws: int = 1000
 
     @property
-    def point(self) -> bool:
-        """Whether this is a point estimate: never."""
-        return False
-
-    @property
     def families(self) -> dict[str, Likelihood]:
         """The updated likelihood of each block."""
         return self.model.blocks

@@ -67,9 +67,9 @@ class Components(abc.ABC):
     # -- properties -----------------------------------------------------------------------------
 
     @property
-    @abc.abstractmethod
     def point(self) -> bool:
         """Whether this is a point estimate, without posterior uncertainty."""
+        return False
 
     @property
     @abc.abstractmethod
@@ -177,14 +177,16 @@ class Components(abc.ABC):
 
     # -- draws -----------------------------------------------------------------------------------
 
-    @abc.abstractmethod
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield draws of P(y = k given x, theta) chunk by chunk of rows.
 
+        Of components with groups, those of each group are asked instead (see `Posterior`).
+
         weights: of the parts, those of `scores`, whose weighted sums come with them; None: no sums.
         """
+        raise NotImplementedError(f"{type(self).__name__}.class_draws: ask those of a group")
 
     def with_draws(self, n: int) -> "Components":
         """Return the posterior with at most n draws behind intervals, if their number is free."""
@@ -201,14 +203,16 @@ class Components(abc.ABC):
         """
         return None if self.point else np.ones((n, 1))
 
-    @abc.abstractmethod
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
     ) -> LogJointDraws:
         """Return the log joint given every draw: n of a closed form, or those of a sampler.
 
+        Of components with groups, those of each group are asked instead (see `Posterior`).
+
         exactly: whether a sampler's draws are thinned to n as well.
         """
+        raise NotImplementedError(f"{type(self).__name__}.log_joint_draws: ask those of a group")
 
     # -- missing cells ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -25,14 +25,10 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior, ClassPriorMixture
 from bayesgen.errors.operations import unsupported
-from bayesgen.inference.class_draws import ClassDraws, PartWeights
 from bayesgen.inference.closed_form import ClosedForm
 from bayesgen.inference.components import (
     Components,
     Imputed,
-    LogJointDraws,
-    class_draws_by_group,
-    log_joint_draws_by_group,
     rows_by_group,
     take_rows,
 )
@@ -214,11 +210,6 @@ class ByGroup(Components):
     members: dict[Group, ClosedForm]
 
     @property
-    def point(self) -> bool:
-        """Whether this is a point estimate: never."""
-        return False
-
-    @property
     def families(self) -> dict[str, Likelihood]:
         """The likelihood of each block in a new group."""
         return self.population.families
@@ -269,28 +260,9 @@ class ByGroup(Components):
         """Return the posterior with at most n draws behind intervals."""
         return self.each(lambda member: member.with_draws(n))
 
-    def class_draws(
-        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
-    ) -> Iterator[ClassDraws]:
-        """Yield draws of P(y = k given x, theta), theta of the row's group, group by group."""
-        return class_draws_by_group(
-            self.groups,
-            encoded,
-            n_rows,
-            lambda member, x, n: member.class_draws(x, n, weights=weights),
-        )
-
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters of a new group."""
         return self.population.parameters(rng, n)
-
-    def log_joint_draws(
-        self, rng: np.random.Generator, n: int, *, exactly: bool = False
-    ) -> LogJointDraws:
-        """Return the log joint given each of n draws of the parameters of the row's group."""
-        return log_joint_draws_by_group(
-            self.groups, lambda member: member.log_joint_draws(rng, n, exactly=exactly)
-        )
 
     # -- missing cells -----------------------------------------------------------------------------
 

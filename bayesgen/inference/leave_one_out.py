@@ -45,7 +45,7 @@ from bayesgen.model import ModelStatistics, statistics_of
 from bayesgen.problem import Problem
 from bayesgen.schema import GROUPS
 from bayesgen.typing import Block as Rows
-from bayesgen.typing import Encoded, Joint, Labels, Membership, Params, Weights
+from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Membership, Params, Weights
 
 BATCH_FLOATS = 100_000
 """Numbers in the statistics of all rows of a batch: .8 MB. Arrays of five times as many take twice
@@ -366,7 +366,7 @@ def without_each(statistics: S, y: Membership, away: Weights, alone: Callable[[E
     return statistics
 
 
-def _alone(prior: Likelihood, x: Rows, n_levels: tuple[int, ...], part: Entries) -> Statistics:
+def _alone(prior: Likelihood, x: Rows, n_levels: LevelCounts, part: Entries) -> Statistics:
     """Return the statistics of each of the entries of some rows."""
     return prior.statistics_per_row(part.of_rows(x), part.weight, n_levels)
 

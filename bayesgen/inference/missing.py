@@ -275,19 +275,15 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
 
 
 def expected_statistics(
-    model: Model, statistics: ModelStatistics, centers: Mapping[str, Params] | None = None
+    model: Model, statistics: ModelStatistics
 ) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
-    """Return the statistics with expected ones in place of incomplete rows.
+    """Return the statistics with expected ones, at the mode, in place of incomplete rows.
 
     Also returns the reports of the searches of modes, by incomplete block.
-
-    centers: parameters at which cells are expected, by block; by default the mode.
     """
     blocks, reports = dict(statistics.blocks), {}
     for name, likelihood in model.blocks.items():
         incomplete = missing_cells(likelihood, statistics.blocks[name])
-        if incomplete is not None and centers is not None:
-            blocks[name] = incomplete.filled(centers[name])
-        elif incomplete is not None:
+        if incomplete is not None:
             blocks[name], reports[name] = incomplete.expected()
     return ModelStatistics(statistics.count, blocks), reports

@@ -28,7 +28,6 @@ from bayesgen.inference.checkpoint import Run, RunFile, Tree, digest, read_run
 from bayesgen.inference.closed_blocks import (
     chains_of_draws,
     closed_blocks,
-    closed_posterior,
     numbers,
     without_closed,
 )
@@ -316,7 +315,7 @@ class NUTS(Settings):
         rest = statistics.only(others.blocks)
         params, stats, report = self.sample_model(others, rest, seed, kept)
         shape, rng = (self.chains, self.draws), np.random.default_rng(seed)
-        exact = closed_posterior(model, statistics, closed)
+        exact = model.only(closed).posterior(statistics)
         params |= chains_of_draws(exact, rng, shape)
         outcome = report.outcome + f" {_account(model, closed)}"
         report = dataclasses.replace(report, outcome=outcome)

@@ -17,6 +17,7 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.packages import require_package
 from bayesgen.inference.draws import Draws, point_estimate
@@ -95,7 +96,9 @@ class MLE:
         """Validate the arguments."""
         arguments.one_of("bias_corrected", self.bias_corrected, [False, True])
         arguments.one_of("solver", self.solver, SOLVERS)
-        arguments.not_negative("variance_floor", self.variance_floor, default=1e-9)
+        if not (arguments.is_number(self.variance_floor) and self.variance_floor >= 0):
+            allowed, cure = "a finite number of at least 0", "Pass variance_floor=1e-09."
+            raise out_of_range("variance_floor", self.variance_floor, allowed, cure)
         if self.bias_corrected and self.solver == "svi":
             raise unsupported(
                 "MLE(bias_corrected=True)",
@@ -116,11 +119,7 @@ class MLE:
         return prior.maximum_likelihood(count)
 
     def closed_form(
-        self,
-        part: Likelihood,
-        rows: Statistics,
-        start: Params | None = None,
-        steps: int | None = None,
+        self, part: Likelihood, rows: Statistics, start: Params | None, steps: int | None
     ) -> ClosedForm | None:
         """Return the estimate of one block; None where it has no closed form.
 
@@ -180,11 +179,7 @@ class MAP:
         return prior.posterior(count).mode()
 
     def closed_form(
-        self,
-        part: Likelihood,
-        rows: Statistics,
-        start: Params | None = None,
-        steps: int | None = None,
+        self, part: Likelihood, rows: Statistics, start: Params | None, steps: int | None
     ) -> ClosedForm | None:
         """Return the mode of one block; None where it has no closed form.
 

@@ -78,11 +78,6 @@ class RowSpace:
             bases.append(basis)
         return cls(np.concatenate(bases, axis=1), scales)
 
-    @property
-    def direction_scales(self) -> Float[np.ndarray, "prior direction"]:
-        """Prior standard deviations along the directions: those of the parts of a direction."""
-        return self.scales[:, np.abs(self.basis).argmax(axis=0)]
-
     def completed(
         self,
         along: Float[np.ndarray, "draw direction"],
@@ -170,7 +165,8 @@ def learned_pool(
     x, part_centers = contrasts(parts), centers
     row_space = RowSpace.of(x, scales)
     if row_space is not None:
-        x, scales = x @ row_space.basis, row_space.direction_scales
+        # of the parts of a direction
+        x, scales = x @ row_space.basis, scales[:, np.abs(row_space.basis).argmax(axis=0)]
         centers = centers @ row_space.basis
     problem = _Regressions(x, log_classes, y, weight, centers, scales)
     u, mode = newton(problem.log_posterior, np.zeros_like(centers), negligible=CONVERGED)

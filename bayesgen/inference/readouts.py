@@ -56,11 +56,7 @@ class Readout:
         return components.log_joint_and_error(encoded, n_rows)
 
     def class_draws(
-        self,
-        components: Components,
-        encoded: Encoded,
-        n_rows: int,
-        weights: PartWeights | None = None,
+        self, components: Components, encoded: Encoded, n_rows: int, weights: PartWeights | None
     ) -> Iterator[ClassDraws]:
         """Yield draws of P(y = k given x, theta); see `Components.class_draws`."""
         return components.class_draws(encoded, n_rows, weights=weights)
@@ -131,11 +127,7 @@ class Tempered(Calibrated):
         return out
 
     def class_draws(
-        self,
-        components: Components,
-        encoded: Encoded,
-        n_rows: int,
-        weights: PartWeights | None = None,
+        self, components: Components, encoded: Encoded, n_rows: int, weights: PartWeights | None
     ) -> Iterator[ClassDraws]:
         """Yield the draws of the components, with powers dealt in proportion to weight."""
         prior = components.log_classes()
@@ -206,11 +198,7 @@ class Pooled(Calibrated):
         return np.logaddexp(np.log(self.share) + pooled, np.log1p(-self.share) + other)
 
     def class_draws(
-        self,
-        components: Components,
-        encoded: Encoded,
-        n_rows: int,
-        weights: PartWeights | None = None,
+        self, components: Components, encoded: Encoded, n_rows: int, weights: PartWeights | None
     ) -> Iterator[ClassDraws]:
         """Yield draws of the mean of pool and other readout, both from one draw of the parts.
 

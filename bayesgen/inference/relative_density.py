@@ -31,11 +31,6 @@ class RelativeDensity(Components):
     n_draws: int = 1000
 
     @property
-    def point(self) -> bool:
-        """Whether this is a point estimate: never."""
-        return False
-
-    @property
     def families(self) -> dict[str, Likelihood]:
         """No likelihood."""
         return {}

@@ -28,14 +28,7 @@ from bayesgen.likelihoods import description, supports
 from bayesgen.likelihoods.description import Description, Marginals
 from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
-from bayesgen.typing import (
-    Block,
-    Labels,
-    Params,
-    Traceable,
-    Transform,
-    Weights,
-)
+from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Transform, Weights
 
 LEARN = "learn"
 """The value of a setting that is averaged over a grid (see `HyperparameterMixture`)."""
@@ -266,7 +259,7 @@ class Statistics(Arrays):
             arrays[name][place, y] = getattr(left, name)
         return left.with_arrays(arrays)
 
-    def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
+    def reindex_levels(self: T, index: np.ndarray, n_levels: LevelCounts) -> T:
         """Return a copy over columns with more levels; itself if there are no levels."""
         return self
 
@@ -381,17 +374,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> S:
         """Return the statistics of encoded rows; missing cells have weight zero."""
 
-    def statistics_per_row(self, x: Block, weight: Weights, n_levels: tuple[int, ...] = ()) -> S:
+    def statistics_per_row(self, x: Block, weight: Weights, n_levels: LevelCounts = ()) -> S:
         """Return the statistics of each row by itself, with rows in place of classes."""
         own = np.arange(len(weight))
         return self.statistics(x, own, weight, n_classes=len(own), n_levels=n_levels)

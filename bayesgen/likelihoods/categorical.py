@@ -38,7 +38,7 @@ class CategoricalStatistics(SufficientStatistics):
     """count: weight of each level of each column within each class, shape (class, level)."""
 
     count: np.ndarray
-    n_levels: tuple[int, ...]
+    n_levels: LevelCounts
     axes: ClassVar = {"count": ("class", "level")}
 
     @property
@@ -113,7 +113,7 @@ class Categorical(Columnwise):
     probs: float | Num[np.ndarray, "..."] | Sequence[float] | Literal["uniform"] | None = None
     rows: Guess = None
     rows_per_level: float | int = ROWS_PER_LEVEL
-    n_levels: tuple[int, ...] = ()
+    n_levels: LevelCounts = ()
 
     kind: ClassVar[str] = "levels"
     distribution_words: ClassVar[str] = "fractions of levels"

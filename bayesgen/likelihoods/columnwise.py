@@ -268,7 +268,11 @@ class Columnwise(ExponentialFamily[CellSums]):
         """
 
         def draws(value: float | None) -> Params:
-            after = self if value is None else self.posterior(self.one_cell(value))
+            after = self
+            if value is not None:
+                n_classes = len(next(iter(self.arrays().values())))
+                sums = np.array([float(part[0]) for part in self.cell(np.array([value]))])
+                after = self.posterior(CellSums(np.tile(sums[:, None], (n_classes, 1, 1))))
             return after.draw(np.random.default_rng(seed), n)
 
         return draws
@@ -282,12 +286,6 @@ class Columnwise(ExponentialFamily[CellSums]):
             if statistic[0]:  # 0 times -inf is 0
                 out += statistic[0] * weight
         return out
-
-    def one_cell(self, value: float) -> CellSums:
-        """Return the statistics of a value in one column and every class."""
-        n_classes = len(next(iter(self.arrays().values())))
-        sums = np.array([float(part[0]) for part in self.cell(np.array([value]))])
-        return CellSums(np.tile(sums[:, None], (n_classes, 1, 1)))
 
     # -- parameters ------------------------------------------------------------------------------
 

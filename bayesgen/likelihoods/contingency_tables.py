@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Int
 
-from bayesgen.typing import Block, Traceable
+from bayesgen.typing import Block, LevelCounts, Traceable
 
 MOST_CELLS = 10_000
 """Largest table of one class. The 4,000 draws that samplers keep of it are 320 MB, and a table of
@@ -22,22 +22,21 @@ CACHED_FLOATS = 8_000_000
 ROWS = (True, False)
 """The pattern of a table of rows by missing columns: its rows are observed."""
 
-Levels = tuple[int, ...]
 Pattern = tuple[bool, ...]
 """Which columns are observed."""
 
 
-def shape(n_levels: Levels) -> Levels:
+def shape(n_levels: LevelCounts) -> LevelCounts:
     """Return the shape of the table; a column without levels has one slot."""
     return tuple(max(n, 1) for n in n_levels)
 
 
-def n_cells(n_levels: Levels) -> int:
+def n_cells(n_levels: LevelCounts) -> int:
     """Return the number of cells of the table."""
     return math.prod(shape(n_levels))
 
 
-def cells(x: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
+def cells(x: Traceable, n_levels: LevelCounts, pattern: Pattern) -> Traceable:
     """Return the cell of each row in the table of the observed columns.
 
     Runs on NumPy and on traced JAX arrays.
@@ -49,7 +48,7 @@ def cells(x: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
     return out
 
 
-def summed(table: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
+def summed(table: Traceable, n_levels: LevelCounts, pattern: Pattern) -> Traceable:
     """Return the table of the observed columns: the others summed out, (..., cell) to (..., cell).
 
     Runs on NumPy and on traced JAX arrays.
@@ -62,7 +61,7 @@ def summed(table: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
     return wide.sum(axis=tuple(len(batch) + j for j in missing)).reshape(*batch, -1)
 
 
-def log_summed(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarray:
+def log_summed(table: np.ndarray, n_levels: LevelCounts, pattern: Pattern) -> np.ndarray:
     """Return `summed` of logs, in logs: exact however small the probabilities."""
     batch = table.shape[:-1]
     wide = table.reshape(*batch, *shape(n_levels))
@@ -72,7 +71,7 @@ def log_summed(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndar
     return wide.reshape(*batch, -1)
 
 
-def repeated(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarray:
+def repeated(table: np.ndarray, n_levels: LevelCounts, pattern: Pattern) -> np.ndarray:
     """Return a table of the observed columns over all cells: the transpose of `summed`."""
     batch, whole = table.shape[:-1], shape(n_levels)
     thin = (n if seen else 1 for n, seen in zip(whole, pattern, strict=True))
@@ -80,7 +79,7 @@ def repeated(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarra
     return np.broadcast_to(wide, (*batch, *whole)).reshape(*batch, -1)
 
 
-def fitting(n_levels: Levels, pattern: Pattern) -> Int[np.ndarray, "cell fit"]:
+def fitting(n_levels: LevelCounts, pattern: Pattern) -> Int[np.ndarray, "cell fit"]:
     """Return the cells of the full table consistent with each cell of the observed columns."""
     whole = np.arange(n_cells(n_levels)).reshape(shape(n_levels))
     missing = [j for j, seen in enumerate(pattern) if not seen]
@@ -101,7 +100,9 @@ def by_pattern(
 
 
 def look_up(
-    table: np.ndarray, n_levels: Levels, fold: Callable[[np.ndarray, Levels, Pattern], np.ndarray]
+    table: np.ndarray,
+    n_levels: LevelCounts,
+    fold: Callable[[np.ndarray, LevelCounts, Pattern], np.ndarray],
 ) -> Callable[[Block], np.ndarray]:
     """Return x -> entries of the table folded onto a row's observed columns, (row, *batch).
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy.special import digamma, gammaln, polygamma
 
-from bayesgen.typing import Block, Traceable
+from bayesgen.typing import Block, LevelCounts, Traceable
 
 Segments = Float[np.ndarray, "level feature"]
 
@@ -21,31 +21,31 @@ RIGHT_WIDTH = 0.7
 a draw at .3, .7 and 1, where one scale had 321 of 4,000 and 74 steps."""
 
 
-def segments(n_levels: tuple[int, ...]) -> Segments:
+def segments(n_levels: LevelCounts) -> Segments:
     """Return 1 where a flat level belongs to a column, else 0."""
     out = np.zeros((sum(n_levels), len(n_levels)))
     out[np.arange(len(out)), np.repeat(np.arange(len(n_levels)), n_levels)] = 1.0
     return out
 
 
-def starts(n_levels: tuple[int, ...]) -> np.ndarray:
+def starts(n_levels: LevelCounts) -> np.ndarray:
     """Return the flat position of each column's first level."""
     return np.concatenate([[0], np.cumsum(n_levels)[:-1]]).astype(int)
 
 
-def kept_levels(n_levels: tuple[int, ...], index: np.ndarray) -> tuple[int, ...]:
+def kept_levels(n_levels: LevelCounts, index: np.ndarray) -> tuple[int, ...]:
     """Return the number of levels of each column among flat positions `index`."""
     column = np.repeat(np.arange(len(n_levels)), n_levels)[index]
     return tuple(int(n) for n in np.bincount(column, minlength=len(n_levels)))
 
 
-def kept_codes(index: np.ndarray, n_levels: tuple[int, ...]) -> list[np.ndarray]:
+def kept_codes(index: np.ndarray, n_levels: LevelCounts) -> list[np.ndarray]:
     """Return the kept levels of each column, as codes within the column."""
     firsts = zip(starts(n_levels), n_levels, strict=True)
     return [index[(index >= first) & (index < first + n)] - first for first, n in firsts]
 
 
-def narrowed(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
+def narrowed(x: Block, index: np.ndarray, n_levels: LevelCounts) -> Block:
     """Return codes among the kept levels; a code that was not kept is missing."""
     out = np.full_like(x, -1)
     for j, kept in enumerate(kept_codes(index, n_levels)):
@@ -56,7 +56,7 @@ def narrowed(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
     return out
 
 
-def widened(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
+def widened(x: Block, index: np.ndarray, n_levels: LevelCounts) -> Block:
     """Return codes among all levels: the inverse of `narrowed`."""
     out = np.full_like(x, -1)
     for j, kept in enumerate(kept_codes(index, n_levels)):
@@ -74,7 +74,7 @@ def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarra
         return np.log(gamma) + np.log(rng.random(gamma.shape)) / shape
 
 
-def log_sums(log_values: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:
+def log_sums(log_values: np.ndarray, n_levels: LevelCounts) -> np.ndarray:
     """Return the log of the sum over each column's levels, shape (..., feature)."""
     parts = np.split(log_values, starts(n_levels)[1:], axis=-1)
     empty = np.zeros(log_values.shape[:-1])
@@ -83,7 +83,7 @@ def log_sums(log_values: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:
 
 
 def heaviest(
-    weight: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
+    weight: Num[np.ndarray, "*batch level"], n_levels: LevelCounts
 ) -> Int[np.ndarray, "*batch level"]:
     """Return the flat position of each level's reference: the heaviest level of its column.
 
@@ -100,7 +100,7 @@ def heaviest(
 
 
 def log_ratios(
-    concentration: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
+    concentration: Num[np.ndarray, "*batch level"], n_levels: LevelCounts
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return side, center, width and tail, which turn normal variates u into log-ratios.
 
@@ -125,7 +125,7 @@ def log_ratios(
     return side, mean, np.where(small, RIGHT_WIDTH, sd), np.where(small, 1 / power, 0.0)
 
 
-def free_positions(n_levels: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def free_positions(n_levels: LevelCounts) -> tuple[np.ndarray, np.ndarray]:
     """Return a level's position among the free ones if it is before, or behind, its reference."""
     sizes = [n for n in n_levels if n]
     before = np.arange(sum(sizes)) - np.repeat(np.arange(len(sizes)), sizes)
@@ -147,7 +147,7 @@ def dirichlets() -> type:
         support = dist.constraints.positive
         pytree_aux_fields = ("n_levels",)
 
-        def __init__(self, concentration: Traceable, n_levels: tuple[int, ...]) -> None:
+        def __init__(self, concentration: Traceable, n_levels: LevelCounts) -> None:
             self.concentration, self.n_levels = concentration, n_levels
             super().__init__(
                 concentration.shape[:-1], concentration.shape[-1:], validate_args=False
@@ -167,7 +167,7 @@ def dirichlets() -> type:
     return Dirichlets
 
 
-def log_normalise(logits: Traceable, n_levels: tuple[int, ...]) -> Traceable:
+def log_normalise(logits: Traceable, n_levels: LevelCounts) -> Traceable:
     """Return logits minus their column's log-sum-exp (traced)."""
     import jax
     import jax.numpy as jnp
@@ -201,7 +201,7 @@ def simplexes_transform() -> type:
             centre: Traceable,
             width: Traceable,
             tail: Traceable,
-            n_levels: tuple[int, ...],
+            n_levels: LevelCounts,
         ) -> None:
             self.side, self.centre, self.width, self.tail = side, centre, width, tail
             self.n_levels = n_levels

@@ -46,6 +46,8 @@ class DirichletVector(Conjugate[S]):
     rows: Traceable
 
     param_words: ClassVar = {"probs": "probability"}
+    supports: ClassVar = {"probs": "simplex"}
+    words: ClassVar = {"probs": ("uniform",)}
 
     def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs, (class, entry)."""

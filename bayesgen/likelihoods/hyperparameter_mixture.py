@@ -151,14 +151,8 @@ class HyperparameterMixture(Averaged):
         scores = [(np.log(w), member.predictive()) for w, member in self._active_members()]
         return lambda x: np.logaddexp.reduce([w + score(x) for w, score in scores], axis=0)
 
-    def log_predictive_paired(self, x: Block) -> Joint:
-        """Return log p(x_i given y = k) by the i-th prior of a leading axis, (row, class)."""
-        parts = [member.log_predictive_paired(x) for member in self.members]
-        weights = np.broadcast_to(_prune_negligible(self.log_weight), (len(x), len(parts)))
-        return np.logaddexp.reduce(weights.T[..., None] + np.stack(parts), axis=0)
-
     def log_predictive_updated(self, statistics: Statistics, x: Block) -> Joint:
-        """Return what `posterior(statistics).log_predictive_paired(x)` does.
+        """Return log p(x_i given y = k) after updating by the i-th statistics, (row, class).
 
         Members of negligible weight for every row are not updated.
         """

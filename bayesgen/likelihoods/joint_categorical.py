@@ -17,7 +17,7 @@ from bayesgen.likelihoods.base import (
     broadcast_guess,
     require_unit_sums,
 )
-from bayesgen.likelihoods.contingency_tables import Levels, Pattern
+from bayesgen.likelihoods.contingency_tables import Pattern
 from bayesgen.likelihoods.dirichlet import (
     kept_codes,
     kept_levels,
@@ -27,7 +27,7 @@ from bayesgen.likelihoods.dirichlet import (
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.likelihoods.remainder import Remainder, by_class, class_weights_left, subtracted
-from bayesgen.typing import Block, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "JointCategorical"
 
@@ -45,7 +45,7 @@ class JointStatistics(VectorStatistics):
     partial: np.ndarray
     partial_class: np.ndarray
     partial_weight: np.ndarray
-    n_levels: Levels
+    n_levels: LevelCounts
     patterns: tuple[tuple[Pattern, int], ...]
     axes: ClassVar = {
         "count": ("class", "cell"),
@@ -158,7 +158,7 @@ class JointStatistics(VectorStatistics):
         own = np.asarray(index, dtype=int)[self.partial_class]
         return _collect(grown.count, self.partial, own, self.partial_weight, self.n_levels)
 
-    def reindex_levels(self, index: np.ndarray, n_levels: Levels) -> "JointStatistics":
+    def reindex_levels(self, index: np.ndarray, n_levels: LevelCounts) -> "JointStatistics":
         """Return a copy over grown columns; old flat level i is at index[i]."""
         places = zip(starts(self.n_levels), self.n_levels, starts(n_levels), strict=True)
         # the last entry serves missing cells
@@ -216,7 +216,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
     probs: float | Num[np.ndarray, "..."] | Sequence | Literal["uniform"] | None = None
     rows: float | int | Num[np.ndarray, "..."] = 8.0
     rows_per_cell: float | int | None = None
-    n_levels: tuple[int, ...] = ()
+    n_levels: LevelCounts = ()
     idle: tuple[int, ...] = ()
     """Columns without an observed cell and without a stated guess; found by `complete`."""
 
@@ -226,14 +226,12 @@ class JointCategorical(DirichletVector[JointStatistics]):
     no_program: ClassVar[str] = "a table of all combinations of levels is too long to read"
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
-    supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "cell")}
     hyperparameters: ClassVar = {
         "probs": "simplex",
         **dict.fromkeys(("rows", "rows_per_cell"), "positive"),
     }
     scalars: ClassVar = ("rows_per_cell",)
-    words: ClassVar = {"probs": ("uniform",)}
 
     def axis_labels(
         self, columns: Sequence[str], levels: Sequence[str]
@@ -249,13 +247,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
         return cls(probs="uniform", rows_per_cell=count)
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> JointStatistics:
         """Return the counts of complete rows by class and cell, and the incomplete rows."""
         nothing = np.zeros((n_classes, tables.n_cells(n_levels)))
@@ -384,7 +376,7 @@ def _fractions(statistics: JointStatistics) -> list[np.ndarray]:
     return [c / c.sum() if c.any() else np.full(len(c), 1 / len(c)) for c in counts]
 
 
-def _log_of_sums(table: np.ndarray, n_levels: tables.Levels, pattern: tables.Pattern) -> np.ndarray:
+def _log_of_sums(table: np.ndarray, n_levels: LevelCounts, pattern: tables.Pattern) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log(tables.summed(table, n_levels, pattern))
 
@@ -394,7 +386,7 @@ def _collect(
     x: Block,
     y: Labels,
     weight: Weights,
-    n_levels: Levels,
+    n_levels: LevelCounts,
 ) -> JointStatistics:
     """Return statistics with rows added to counts: the complete ones there, the others in order."""
     complete = (x >= 0).all(axis=1)
@@ -415,7 +407,7 @@ def _collect(
     )
 
 
-def kept_cells(table: np.ndarray, index: np.ndarray, n_levels: Levels) -> np.ndarray:
+def kept_cells(table: np.ndarray, index: np.ndarray, n_levels: LevelCounts) -> np.ndarray:
     """Return tables (..., cell) of the kept flat levels; a column without any is summed out."""
     batch = table.shape[:-1]
     wide = table.reshape(*batch, *tables.shape(n_levels))

@@ -24,7 +24,7 @@ from bayesgen.likelihoods.multinomial_scores import (
 )
 from bayesgen.likelihoods.remainder import Remainder, subtracted
 from bayesgen.likelihoods.sparse import class_sums, sparse_chunks
-from bayesgen.typing import Block, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
@@ -151,7 +151,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         "length": ("entry",),
         "length_weight": ("entry",),
     }
-    supports: ClassVar = {"probs": "simplex"}
     program_priors: ClassVar = {"probs": "dist.Dirichlet(rows * probs)"}
     # words that were not counted are taken out of the urn
     program_cells: ClassVar[str] = (
@@ -164,7 +163,6 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         **dict.fromkeys(("length", "length_weight"), "weight"),
     }
     scalars: ClassVar = ("rows_per_word",)
-    words: ClassVar = {"probs": ("uniform",)}
 
     def __post_init__(self) -> None:
         """Validate the ranges of guesses and strengths, and that lengths are a sequence."""
@@ -187,13 +185,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return cls(probs="uniform", rows_per_word=count)
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> MultinomialStatistics:
         """Return word counts, coefficients and lengths; a missing cell would count as 0."""
         length, coefficient = np.zeros(len(y)), np.zeros(len(y))

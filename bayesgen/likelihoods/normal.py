@@ -11,7 +11,7 @@ from bayesgen.likelihoods import normal_densities as densities
 from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
 from bayesgen.likelihoods.exponential_family import linear_scores
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments, row_moments
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
@@ -97,7 +97,7 @@ class Normal(Columnwise):
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return x^2, x and 1."""
-        return densities.cell_statistics(x)
+        return x**2, x, np.ones_like(x)
 
     def statistics(
         self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
@@ -109,7 +109,9 @@ class Normal(Columnwise):
         self, x: Block, weight: Weights, n_levels: LevelCounts = ()
     ) -> NormalStatistics:
         """Return the statistics of each row by itself, with rows in place of classes."""
-        return row_moments(x, weight)
+        seen = ~np.isnan(x)
+        count = np.where(seen, weight[:, None], 0.0)
+        return NormalStatistics(count, np.where(seen, x, 0.0), np.zeros(x.shape))
 
     def complete(self, statistics: NormalStatistics) -> "Normal":
         """Fill in guesses of None from the pooled columns and broadcast every array."""
@@ -189,7 +191,7 @@ class Normal(Columnwise):
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return the log Student-t."""
         scale2 = self.variance * (1 + 1 / self.mean_rows)
-        return densities.log_student_t(x, self.mean, scale2, self.variance_rows)
+        return densities.spherical_t((x - self.mean) ** 2, 1, self.variance_rows, scale2)
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of log Student-t, shape (row, class).

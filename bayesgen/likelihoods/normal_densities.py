@@ -68,11 +68,6 @@ def _over_observed(values: Float[np.ndarray, " feature"], observed: Observed) ->
 # -- parameters given ------------------------------------------------------------------------------
 
 
-def cell_statistics(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return x^2, x and 1."""
-    return x**2, x, np.ones_like(x)
-
-
 def coefficients(xp: Any, mean: Traceable, variance: Traceable) -> tuple[Traceable | float, ...]:
     """Return the weights of x^2, x and 1: -1/(2 v), m/v and -(log 2 pi v + m^2/v)/2."""
     constant = -0.5 * (xp.log(2 * np.pi * variance) + mean**2 / variance)
@@ -112,16 +107,6 @@ def spherical_t(
         np.pi * spread2
     )
     return constant - (degrees + columns) / 2 * np.log1p(squares / spread2)
-
-
-def log_student_t(
-    x: Num[np.ndarray, "..."],
-    mean: Num[np.ndarray, "..."],
-    scale2: Num[np.ndarray, "..."],
-    degrees: Num[np.ndarray, "..."],
-) -> Num[np.ndarray, "..."]:
-    """Return the log density of Student's t, cell by cell."""
-    return spherical_t((x - mean) ** 2, 1, degrees, scale2)
 
 
 def student_t(

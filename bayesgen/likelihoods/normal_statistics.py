@@ -127,13 +127,6 @@ class NormalStatistics(SufficientStatistics):
         return n, origin[..., 0, :] + off / np.where(n > 0, n, 1.0)
 
 
-def row_moments(x: Numbers, weight: Weights) -> NormalStatistics:
-    """Return the statistics of each row by itself, with rows in place of classes."""
-    seen = ~np.isnan(x)
-    count = np.where(seen, weight[:, None], 0.0)
-    return NormalStatistics(count, np.where(seen, x, 0.0), np.zeros(x.shape))
-
-
 def class_moments(
     x: Numbers, y: Labels, weight: Weights, n_classes: int
 ) -> tuple[Table, Table, Table]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesgen.errors import NoAttribute
 from bayesgen.errors.operations import (
-    density_of_rows,
+    COMPARE,
     no_closed_form,
     no_evidence_in_closed_form,
     unsupported,
@@ -85,7 +85,13 @@ def require_evidence(likelihood: Likelihood) -> MarginalLikelihood:
             family=likelihood.title,
         )
     if not isinstance(likelihood, MarginalLikelihood):
-        raise density_of_rows(likelihood.title)
+        raise NoAttribute(
+            "{family} has no evidence: its density is built from the rows themselves, and no "
+            "parameter is integrated out.",
+            "Instead, {compare}",
+            family=likelihood.title,
+            compare=COMPARE,
+        )
     return likelihood
 
 
@@ -93,11 +99,11 @@ def require_evidence(likelihood: Likelihood) -> MarginalLikelihood:
 class Vectorised(Protocol):
     """Statistics and priors may carry leading axes: leave-one-out then takes rows in batches."""
 
-    def log_predictive_paired(self, x: Block) -> Joint:
-        """Return log p(x_i given y = k) by the i-th of stacked priors, shape (row, class)."""
-
     def log_predictive_updated(self, statistics: Any, x: Block) -> Joint:
-        """Return the same after updating by statistics with the same leading axis, one per row."""
+        """Return log p(x_i given y = k) after updating by the i-th statistics, (row, class).
+
+        statistics: with a leading axis, one position per row.
+        """
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ import numpy as np
 from bayesgen.likelihoods.base import A, Likelihood
 from bayesgen.likelihoods.dirichlet import kept_codes, narrowed, widened
 from bayesgen.likelihoods.sparse import kept_columns
-from bayesgen.typing import Block, Kept
+from bayesgen.typing import Block, Kept, LevelCounts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Selection:
     """
 
     index: np.ndarray | None = None
-    n_levels: tuple[int, ...] = ()
+    n_levels: LevelCounts = ()
     blank: float = np.nan
 
     @classmethod

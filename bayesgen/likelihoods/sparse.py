@@ -78,12 +78,6 @@ def sparse_chunks(x: Block, cells: int = CHUNK_CELLS) -> Iterator[tuple[slice, C
         yield rows, _stored(some.data, some.indices, some.indptr, some.shape)
 
 
-def all_cells(x: Block) -> Cells:
-    """Return the stored cells of all rows."""
-    some = x if issparse(x) else csr_array(x)
-    return _stored(some.data, some.indices, some.indptr, some.shape)
-
-
 def _row_slices(indptr: np.ndarray, cells: int) -> Iterator[slice]:
     n_rows = len(indptr) - 1
     start = 0

@@ -1,7 +1,7 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
@@ -112,14 +112,9 @@ class Subject:
         return self.proba.argmax(axis=1) == self.codes
 
 
-def story_of(clf: FittedClassifier) -> Callable | None:
-    """Return the program of the user that a classifier was made with, if any."""
-    return clf.get_params(deep=False).get("story")
-
-
 def named(clf: FittedClassifier) -> str:
     """Return the name of a classifier in words."""
-    if story_of(clf):
+    if clf.get_params(deep=False).get("story"):
         return "program of the user"
     return NAMES.get(type(clf).__name__, type(clf).__name__)
 

@@ -365,14 +365,10 @@ def _encoded_levels(columns: Columns, rows: MatchedTable, unseen: str) -> np.nda
         if column.edges is None:
             codes[:, j] = level_codes(column.levels, cells, unseen)
         else:
-            codes[:, j] = _bins(column.edges, cells)
+            values = _numbers(cells)
+            bins = np.searchsorted(np.array(column.edges), values)
+            codes[:, j] = np.where(np.isnan(values), -1, bins)
     return codes
-
-
-def _bins(edges: tuple[float, ...], found: TableColumn) -> np.ndarray:
-    """Return the positions of the bins of the cells of a column, -1 = missing."""
-    values = _numbers(found)
-    return np.where(np.isnan(values), -1, np.searchsorted(np.array(edges), values))
 
 
 def _numbers(found: TableColumn) -> np.ndarray:

@@ -9,11 +9,6 @@ from bayesgen.schema.level_codes import level_codes
 from bayesgen.table import Name, Table, TableColumn
 
 
-def levels_of(table: Table) -> dict[Name, tuple]:
-    """Return the levels of each column of levels."""
-    return {column.name: column.levels for column in table.columns if column.kind == "level"}
-
-
 def indicators(
     table: Table, levels: Mapping[Name, tuple], *, alone: bool = False, keep: bool = False
 ) -> Table:

@@ -5,11 +5,11 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Int
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from bayesgen.errors.data import not_binary, sparse_refused, unknown_columns
 from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
-from bayesgen.table import Names, PositionNames, Table, build_sparse, check_counts
+from bayesgen.table import Names, PositionNames, Table, check_counts
 from bayesgen.typing import Encoded
 
 READ = ("counts", "binary", "numbers")
@@ -69,8 +69,8 @@ def decoded_sparse(
         column = cells.col if index is None else index[cells.col]
         parts.append((cells.data, cells.row, column))
     data, row, column = (np.concatenate(part) for part in zip(*parts, strict=True))
-    whole = coo_array((data, (row, column)), shape=(n_rows, len(names)))
-    return build_sparse(csr_array(whole), container)
+    whole = csr_array(coo_array((data, (row, column)), shape=(n_rows, len(names))))
+    return csr_matrix(whole) if container == "csr_matrix" else whole
 
 
 def positions(names: Names, columns: Columns) -> Int[np.ndarray, " feature"] | None:

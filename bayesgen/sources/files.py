@@ -16,9 +16,9 @@ import pyarrow.compute
 from pyarrow import csv as arrow_csv
 from pyarrow import dataset
 
-from bayesgen.errors import Cure, InvalidData, warn
+from bayesgen.errors import CountsAsMissing, Cure, InvalidData, warn
 from bayesgen.errors.data import duplicate_names
-from bayesgen.errors.sources import lacks_columns, reason, unreadable_source
+from bayesgen.errors.sources import reason
 from bayesgen.sources.part import PART_ROWS, Part
 from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 
@@ -110,7 +110,15 @@ def file_source(
         types = pa.schema([])
         for file, schema in zip(files, schemas, strict=True):
             if absent := [names[column] for column in asked if column not in schema.names]:
-                warn(lacks_columns(f"file {file.path!r}", absent))
+                warn(
+                    CountsAsMissing(
+                        "{part} lacks {columns:named column}, which other parts have; they count "
+                        "as missing in its rows.",
+                        "Add the columns, or leave this part out.",
+                        part=f"file {file.path!r}",
+                        columns=absent,
+                    )
+                )
             fields = [schema.field(column) for column in asked if column in schema.names]
             if is_csv:
                 fields = [
@@ -172,7 +180,13 @@ def _readable(path: str, names: Sequence[str] = ()) -> Generator[None]:
             raise duplicate_names([repeated[1]]) from error
         invalid = INVALID_CELL.search(str(error))
         if invalid is None:
-            raise unreadable_source(path, reason(error)) from error
+            raise InvalidData(
+                "cannot read {source!r} as a table: {reason}.",
+                "Write the file again, or leave it out; a CSV file is text in UTF-8 (in Excel: "
+                "File, Save As, CSV UTF-8).",
+                source=path,
+                reason=reason(error),
+            ) from error
         column, row, kind, cell = invalid.groups()
         name = names[int(column)].strip()
         # pyarrow counts the header as the first row

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from bayesgen.errors.sources import read_once
+from bayesgen.errors import InvalidData
 from bayesgen.sources.cluster import Cluster
 from bayesgen.sources.part import PART_ROWS, Part
 from bayesgen.table import Name, Names
@@ -48,7 +48,12 @@ class Source:
         for part in self.read(kinds):
             yield from part.split(rows or self.part_rows)
 
-    def require_again(self, what: str) -> None:
-        """Raise if the rows can be read only once; `what` reads them twice."""
+    def require_again(self) -> None:
+        """Raise if the rows can be read only once: a stack reads them twice."""
         if self.once:
-            raise read_once(self.name, what)
+            raise InvalidData(
+                "{source!r} can be read only once, and a stack reads its rows twice.",
+                "Pass a path, a pyarrow.dataset.Dataset, a LazyFrame, a list of frames, or a "
+                "function that returns a new iterator.",
+                source=self.name,
+            )

@@ -8,7 +8,6 @@ from bayesgen.table.columns import alike as alike
 from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
-from bayesgen.table.columns import is_blank as is_blank
 from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import tables_together as tables_together
 from bayesgen.table.columns import with_column as with_column
@@ -24,7 +23,6 @@ from bayesgen.table.soft_target import read_labels as read_labels
 from bayesgen.table.soft_target import soft_target as soft_target
 from bayesgen.table.sparse import SPARSE as SPARSE
 from bayesgen.table.sparse import PositionNames as PositionNames
-from bayesgen.table.sparse import build_sparse as build_sparse
 from bayesgen.table.sparse import named as named
 from bayesgen.table.sparse import read_sparse as read_sparse
 from bayesgen.table.target import Target as Target

@@ -12,7 +12,6 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import (
-    columns_given,
     complex_array,
     date_column,
     duplicate_names,
@@ -99,7 +98,7 @@ def require_container(X: object) -> str:
             reader="read_parquet" if parquet else "read_csv",
         )
     if isinstance(X, Mapping) and not all(map(_is_single, X.values())):
-        raise columns_given()
+        raise InvalidData("X is a dict of columns; a table is needed.", "Pass pandas.DataFrame(X).")
     if _are_dicts(X):
         return "frame"
     try:
@@ -232,7 +231,8 @@ def _read_frame(
         missing_column(name, len(frame)) if name in unread else _frame_column(name, series)
         for name, series in zip(names, frame.iter_columns(), strict=True)
     ]
-    container = _container(frame.implementation)
+    others = {nw.Implementation.POLARS: "polars", nw.Implementation.PYARROW: "pyarrow"}
+    container = others.get(frame.implementation, "pandas")
     matrix = _matrix(frame, found)
     return Table(checked_columns(found), len(frame), container, matrix)
 
@@ -267,11 +267,6 @@ def _matrix(frame: nw.DataFrame, columns: list[TableColumn]) -> np.ndarray | Non
         return None
     matrix = frame.to_native().to_numpy()
     return matrix if np.shares_memory(matrix, columns[0].values) else None
-
-
-def _container(implementation: nw.Implementation) -> str:
-    known = {nw.Implementation.POLARS: "polars", nw.Implementation.PYARROW: "pyarrow"}
-    return known.get(implementation, "pandas")
 
 
 def _rises(series: Series) -> bool:

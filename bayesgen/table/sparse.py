@@ -74,11 +74,6 @@ def read_sparse(X: sparray | spmatrix) -> Table:
     return matrix_table(matrix, PositionNames(matrix.shape[1]), container)
 
 
-def build_sparse(matrix: csr_array, container: str) -> object:
-    """Return compressed rows as the kind of matrix that came in."""
-    return csr_matrix(matrix) if container == "csr_matrix" else matrix
-
-
 def named(table: Table, names: Names) -> Table:
     """Return a sparse table under other names; a table of another kind keeps its own."""
     if not table.is_sparse:

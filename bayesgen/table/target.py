@@ -15,7 +15,6 @@ from bayesgen.errors import BayesgenWarning, Cure, InvalidData, warn
 from bayesgen.errors.data import (
     SIMILAR_IN_FILE,
     TARGET,
-    missing_labels,
     no_target,
     paired,
     wrong_length,
@@ -110,9 +109,30 @@ def read_target(
     target, n_blank = _coded(labels if counted is None else labels[counted], marks=marks)
     n_missing = target.n_missing - n_blank
     if n_missing and not marks:
-        raise missing_labels(n_missing, len(target.codes))
+        raise InvalidData(
+            "{target} is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs "
+            "a label.",
+            Cure(
+                "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+                "Leave these rows out of the file.",
+            ),
+            target=TARGET,
+            count=n_missing,
+            n_rows=len(target.codes),
+        )
     if n_blank and not marks:
-        raise _blank_labels(n_blank, len(target.codes))
+        raise InvalidData(
+            "{target} is blank text in {count:,} of {n_rows:rows}; every row needs a label.",
+            Cure(
+                "Leave these rows out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], "
+                "y[keep]), or, if blank is a class, name it: "
+                "pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True).",
+                "Leave these rows out, or, if blank is a class, name it in the file.",
+            ),
+            count=n_blank,
+            n_rows=len(target.codes),
+            target=TARGET,
+        )
     if marks and _is_marked(target.classes, np.asarray(classes)):
         if not silent:
             _warn_of_marks(target)
@@ -188,22 +208,6 @@ def _warn_of_marks(target: Target) -> None:
             others=target.classes[1:].tolist(),
             target=TARGET,
         )
-    )
-
-
-def _blank_labels(count: int, n_rows: int) -> InvalidData:
-    """Return the error about blank text where every row needs a label."""
-    return InvalidData(
-        "{target} is blank text in {count:,} of {n_rows:rows}; every row needs a label.",
-        Cure(
-            "Leave these rows out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], "
-            "y[keep]), or, if blank is a class, name it: "
-            "pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True).",
-            "Leave these rows out, or, if blank is a class, name it in the file.",
-        ),
-        count=count,
-        n_rows=n_rows,
-        target=TARGET,
     )
 
 

@@ -63,7 +63,7 @@ def drawn(built: Problem) -> Draws:
     model, statistics, reader = built.model, built.statistics, built.reader
     closed, rng = closed_blocks.closed_blocks(model, statistics), np.random.default_rng(3)
     assert closed == set(model.blocks)
-    exact = closed_blocks.closed_posterior(model, statistics, closed)
+    exact = model.only(closed).posterior(statistics)
     params = closed_blocks.chains_of_draws(exact, rng, SHAPE)
     return Draws(reader, NO_REPORT, params, exact.blocks)
 

@@ -14,7 +14,7 @@ from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperati
 from bayesgen.estimators import unlabelled_fit
 from bayesgen.inference import unlabelled_weights
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
-from bayesgen.inference.missing import expected_statistics, modes
+from bayesgen.inference.missing import missing_cells, modes
 from bayesgen.model import model_statistics
 
 # -- learned weights -------------------------------------------------------------------------------
@@ -67,7 +67,12 @@ def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
         one = {block: x[i : i + 1] for block, x in encoded.items()}
         row = model_statistics(problem.model.blocks, one, y[i : i + 1], np.ones(1), **sizes)
         others = whole.minus(row).statistics
-        after = problem.model.posterior(expected_statistics(problem.model, others, centers)[0])
+        filled = others.each_block(
+            lambda block, part: missing_cells(problem.model.blocks[block], part).filled(
+                centers[block]
+            )
+        )
+        after = problem.model.posterior(filled)
         joint = after.classes.log_predictive() + sum(
             family.log_predictive(problem.reader.read(one)[block])[0]
             for block, family in after.blocks.items()

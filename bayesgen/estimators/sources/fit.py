@@ -76,19 +76,16 @@ class LabelledSource:
                     self.require_columns(Code(part.name), part.names)
                     yield part
                     bar.update(len(part))
+                if part is None and self.source.once:
+                    raise InvalidData(
+                        "{source!r} has no rows left: it can be read only once.",
+                        "Create it again, or pass a function that returns a new one.",
+                        source=self.source.name,
+                    )
                 if part is None:
-                    raise self._no_rows()
+                    raise no_rows_in_source(self.source.name)
 
             yield counted()
-
-    def _no_rows(self) -> InvalidData:
-        if not self.source.once:
-            return no_rows_in_source(self.source.name)
-        return InvalidData(
-            "{source!r} has no rows left: it can be read only once.",
-            "Create it again, or pass a function that returns a new one.",
-            source=self.source.name,
-        )
 
     def split(self, part: Part) -> tuple[Part, object, np.ndarray | None]:
         """Return the features of a part, its labels and its weights."""

@@ -57,12 +57,7 @@ class Answers:
 
     @classmethod
     def with_density(
-        cls,
-        classifier: Estimator,
-        *,
-        interval: float | None = None,
-        draws: bool = False,
-        coverage: float | None = None,
+        cls, classifier: Estimator, *, interval: float | None, draws: bool, coverage: float | None
     ) -> "Answers":
         """Return answers of the labels, the probabilities and the density of a row, and more.
 

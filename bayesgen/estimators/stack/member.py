@@ -129,12 +129,6 @@ class Member:
         return description.derived_columns(self.classifier)
 
     @property
-    def used_columns(self) -> set[Name]:
-        """The columns of the table that some block reads."""
-        derived, used = self.derived, self.state.schema.used()
-        return {derived[name].name if name in derived else name for name in used}
-
-    @property
     def density_columns(self) -> frozenset:
         """The columns, with kinds, that its density is over; none if they are derived."""
         if self.derived:

@@ -14,7 +14,7 @@ from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
 from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Transform, Weights
 
 CELLS = 1 << 21
 """Log densities of cells computed at once: 16 MB."""
@@ -132,13 +132,7 @@ class Family(Likelihood[Values]):
         return (self.declaration,)
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> Values:
         """Return the distinct values of each class and column, and their weights."""
         return distinct_values(x, y, weight, n_classes)

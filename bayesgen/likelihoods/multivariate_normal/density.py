@@ -107,14 +107,6 @@ def cell_factors(factor: Traceable, label: Traceable, observed: Traceable) -> Tr
     return namespace(factor).linalg.cholesky(observed_part(matrices, observed))
 
 
-def marginal_factor(
-    factor: Matrices, observed: Bool[np.ndarray, " feature"]
-) -> Float[np.ndarray, "*batch seen seen"]:
-    """Return the Cholesky factors of the covariances of some columns."""
-    rows = factor[..., observed, :]
-    return np.linalg.cholesky(rows @ rows.mT)
-
-
 def by_pattern(
     x: Numbers,
 ) -> Iterator[tuple[Bool[np.ndarray, "pattern feature"], list[Int[np.ndarray, " row"]]]]:

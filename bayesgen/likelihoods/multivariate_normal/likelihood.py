@@ -37,7 +37,7 @@ from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.likelihoods.spherical_normal import SphericalNormal
-from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "MultivariateNormal"
 EIGENVALUE_FLOOR = 1e-9
@@ -205,19 +205,13 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         return self.mean.shape[-1] - 1 + self.covariance_rows
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> MultivariateNormalStatistics:
         """Return moments by class, and by cell for incomplete rows."""
         return gather(x, y, weight, n_classes)
 
     def statistics_per_row(
-        self, x: Block, weight: Weights, n_levels: tuple[int, ...] = ()
+        self, x: Block, weight: Weights, n_levels: LevelCounts = ()
     ) -> MultivariateNormalStatistics:
         """Return the statistics of each row by itself, with rows in place of classes."""
         if np.isnan(x).any():
@@ -497,10 +491,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         def partial(x: Block, observed: np.ndarray) -> np.ndarray:
             if observed.all():
                 return whole(x)
-            marginal = {
-                "mean": mean[..., observed],
-                "cholesky": density.marginal_factor(factor, observed),
-            }
+            rows = factor[..., observed, :]
+            root = np.linalg.cholesky(rows @ rows.mT)
+            marginal = {"mean": mean[..., observed], "cholesky": root}
             return ExponentialFamily.log_density_fn(self, marginal)(x)
 
         def log_density(x: Block) -> np.ndarray:
