@@ -53,14 +53,6 @@ def test_columns_can_be_left_out(semicolons, tmp_path, options, left):
     assert load(out).feature_names_in_.tolist() == left
 
 
-def test_a_name_that_two_columns_have_is_refused_with_its_cure(tmp_path, capsys):
-    path = tmp_path / "rows.csv"
-    path.write_text("x,x,y\n1,2,a\n3,4,b\n", encoding="utf-8")
-    assert main(["compare", str(path), "--target", "y"]) == 1
-    error = capsys.readouterr().err
-    assert "more than one column named 'x'" in error and "Rename them in the file." in error
-
-
 @pytest.mark.parametrize(
     "content",
     [
