@@ -36,10 +36,10 @@ def set_coverage(
     without one are ignored, and a class unknown to the fit is in no set.
 
     Returns:
-        DataFrame, one line for all rows, "(all)", and one for each class: rows; coverage, the share
-        of sets that hold the true class; lower and upper, its 95 % interval (Clopper and Pearson
-        1934, of this fit); size, the mean number of classes in a set; singletons and empty, the
-        shares of sets of one and of no class; method, which ran.
+        DataFrame, one line for all rows, "(all)", and one for each class. Columns are rows;
+        coverage, the share of sets that hold the true class; lower and upper, its 95 % interval
+        (Clopper and Pearson 1934, of this fit); size, the mean number of classes in a set;
+        singletons and empty, the shares of sets of one and of no class; method, which ran.
 
     Examples:
         >>> import bayesgen as bg
