@@ -32,8 +32,8 @@ def set_coverage(
 ) -> pd.DataFrame:
     """Return how often prediction sets hold the true class, and how large they are.
 
-    Args and errors are those of `predict_set`, and y: labels of X, rows that were not fitted; rows
-    without one are ignored, and a class unknown to the fit is in no set.
+    Arguments and errors are those of `predict_set`; y holds the labels of X, rows that were not
+    fitted. Rows without one are ignored, and a class unknown to the fit is in no set.
 
     Returns:
         DataFrame, one line for all rows, "(all)", and one for each class. Columns are rows;

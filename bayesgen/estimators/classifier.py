@@ -336,12 +336,12 @@ class Classifier(Estimator):
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict_log_proba(self, X: object) -> Joint:
-        """Return log P(y = k given x, data), accurate even where the probability underflows."""
+        """Return log P(y = k given x, data), shape (row, class), accurate where P underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     @answers_sources
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
-        """Return the most probable class of each row; ties go to the first in `classes_`."""
+        """Return the most probable class of each row, shape (row,); ties go to the first."""
         proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
         return self.classes_[np.argmax(proba, axis=1)]
 
@@ -372,10 +372,10 @@ class Classifier(Estimator):
 
     @answers_sources
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
-        """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
+        """Return central credible intervals of P(y = k given x, theta), shape (row, class, 2).
 
-        The distribution is that of theta given the data and the row. predict_proba is its mean,
-        which may lie outside the interval if the distribution is skewed.
+        An interval has probability `prob` given the data and the row. predict_proba is the mean of
+        that distribution, which may lie outside the interval if it is skewed.
         """
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)

@@ -762,11 +762,12 @@ class StackedClassifier(Classifier):
     def members_table(self) -> DataFrame:
         """Return a DataFrame of the members and interactions: their scores, evidence and weights.
 
-        leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN if a member has
-        none, or models bins or indicators, whose densities have other units; comparable between
-        members that model the same columns. weight: in the linear pool; NaN of pairs of columns,
-        which have none. log_linear_weight: in the log-linear pool, averaged over its priors; NaN
-        without that pool. The shares of the two pools are 1 - `pool_share_` and `pool_share_`.
+        Columns: leave_one_out_log_loss, of each member alone, in nats; log_evidence, comparable
+        between members that model the same columns, NaN if a member has none, or models bins or
+        indicators, whose densities have other units; weight in the linear pool, NaN of pairs of
+        columns, which have none; and log_linear_weight in the log-linear pool, averaged over its
+        priors, NaN without that pool. The shares of the pools are 1 - `pool_share_` and
+        `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -814,7 +815,7 @@ class StackedClassifier(Classifier):
         return self._fitted_posterior().shifted(self._fitted_members().origin())
 
     def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
-        """Return a fitted copy with other class probabilities (label shift)."""
+        """Return a fitted copy with other class probabilities: `Classifier.with_class_prior`."""
         check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)

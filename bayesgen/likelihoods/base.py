@@ -598,10 +598,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 def fill_cell_by_cell(
     likelihood: Likelihood, params: Params, x: Block, own: Labels, rng: np.random.Generator
 ) -> Block:
-    """Return rows whose missing cells are drawn given parameters, of independent columns.
-
-    It is the method `fill_given` of families of such columns.
-    """
+    """Return rows whose missing cells are drawn given parameters, of independent columns."""
+    # the method `fill_given` of families of such columns (see `protocols.Imputation`)
     return np.where(is_missing(x), likelihood.simulate(params, own, rng), x)
 
 
