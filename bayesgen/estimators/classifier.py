@@ -1159,7 +1159,7 @@ class Classifier(Estimator):
         Args:
             draws: of a closed-form posterior.
             random_state: seed of these draws.
-            options: of arviz's `summary`, such as var_names, ci_prob, kind.
+            options: of `arviz_stats.summary`, such as var_names, ci_prob, kind.
 
         Example:
             >>> import bayesgen as bg
@@ -1206,7 +1206,7 @@ class Classifier(Estimator):
         rows whose weights vary too much (Pareto k); data-dependent prior guesses then remain those
         of all rows.
 
-        kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
+        kind="elpd" gives log_proba as arviz's ELPDData, for `arviz_stats.compare`: elpd is its sum, se
         its standard error, and p, the effective number of parameters, the sum of log p(y_i given
         x_i, D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
 
