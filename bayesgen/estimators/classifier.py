@@ -1206,9 +1206,9 @@ class Classifier(Estimator):
         rows whose weights vary too much (Pareto k); data-dependent prior guesses then remain those
         of all rows.
 
-        kind="elpd" gives log_proba as arviz's ELPDData, for `arviz_stats.compare`: elpd is its sum, se
-        its standard error, and p, the effective number of parameters, the sum of log p(y_i given
-        x_i, D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
+        kind="elpd" gives log_proba as ELPDData, for `arviz_stats.compare`: elpd is its sum, se its
+        standard error, and p, the effective number of parameters, the sum of log p(y_i given x_i,
+        D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
 
         Where labels are probabilities (see `fit`), a row is left out of all of its classes, and its
         scores are expected ones, sums over classes of its probability times the logarithm.

@@ -152,7 +152,10 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def log_predictive_cell(self, x: Cell) -> Cell:
-        """Return log p(x given y = k), parameters integrated out; x as (..., feature)."""
+        """Return log p(x given y = k), parameters integrated out.
+
+        x broadcasts to (..., feature).
+        """
 
     @abc.abstractmethod
     def coefficients(self, xp: Any, **params: Traceable) -> tuple[Traceable | float, ...]:
