@@ -133,8 +133,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Example:
             >>> import bayesgen as bg
-            >>> clf = bg.NaiveBayes(bg.Normal()).set_params(likelihood__variance_rows=3)
-            >>> clf.likelihood
+            >>> bg.NaiveBayes(bg.Normal()).set_params(likelihood__variance_rows=3).likelihood
             Normal(variance_rows=3)
             >>> clf = bg.NaiveBayes({"age": bg.Normal(), ("sex", "class"): bg.Categorical()})
             >>> clf.set_params(likelihood__sex_class__rows_per_level=1).likelihood

@@ -766,8 +766,7 @@ class StackedClassifier(Classifier):
         between members that model the same columns, NaN if a member has none, or models bins or
         indicators, whose densities have other units; weight in the linear pool, NaN of pairs of
         columns, which have none; and log_linear_weight in the log-linear pool, averaged over its
-        priors, NaN without that pool. The shares of the pools are 1 - `pool_share_` and
-        `pool_share_`.
+        priors, NaN without that pool, whose share is `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
