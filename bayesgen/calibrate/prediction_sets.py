@@ -32,14 +32,14 @@ def set_coverage(
 ) -> pd.DataFrame:
     """Return how often prediction sets hold the true class, and how large they are.
 
-    Args and errors are those of `predict_set`, and y: labels of X, rows that were not fitted; rows
-    without one are ignored, and a class unknown to the fit is in no set.
+    Arguments and errors are those of `predict_set`; y holds the labels of X, rows that were not
+    fitted. Rows without one are ignored, and a class unknown to the fit is in no set.
 
     Returns:
-        DataFrame, one line for all rows, "(all)", and one for each class: rows; coverage, the share
-        of sets that hold the true class; lower and upper, its 95 % interval (Clopper and Pearson
-        1934, of this fit); size, the mean number of classes in a set; singletons and empty, the
-        shares of sets of one and of no class; method, which ran.
+        DataFrame, one line for all rows, "(all)", and one for each class. Columns are rows;
+        coverage, the share of sets that hold the true class; lower and upper, its 95 % interval
+        (Clopper and Pearson 1934, of this fit); size, the mean number of classes in a set;
+        singletons and empty, the shares of sets of one and of no class; method, which ran.
 
     Examples:
         >>> import bayesgen as bg

@@ -86,7 +86,7 @@ class SimulationBasedCalibration:
     Attributes:
         ranks: DataFrame (fit, quantity): the fraction of draws below the truth, ties at random.
         uniformity: DataFrame (quantity) of p-values: chi_square, of equal counts in bins, and ecdf,
-            that uniform ranks leave simultaneous bands around their ECDF (Sailynoja, Burkner and
+            that uniform ranks leave simultaneous bands around their ECDF (Säilynoja, Bürkner and
             Vehtari 2022), which is more sensitive to a bias.
         threshold: p-value below which a quantity is not uniform. A correct method has a p-value
             below it in 1 of 100 runs.

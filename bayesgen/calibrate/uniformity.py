@@ -1,6 +1,6 @@
 """Tests of uniformity on (0, 1): chi-square, and simultaneous bands around the ECDF.
 
-The bands of Sailynoja, Burkner and Vehtari (2022), Statistics and Computing 32, 32: the number of
+The bands of Säilynoja, Bürkner and Vehtari (2022), Statistics and Computing 32, 32: the number of
 n uniform values below z is binomial(n, z), and the counts at rising z are a Markov chain, so that
 the chance to leave pointwise bands anywhere is a sum, computed here without simulation.
 """

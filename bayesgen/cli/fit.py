@@ -37,7 +37,7 @@ def fit_model(
     stack, the default, reads the rows twice, and learns its weights from 20,000 of them.
 
     Args:
-        out: File to write the model to, by custom one that ends in .bgm (see `bayesgen predict`).
+        out: File to write the model to, by convention ending in .bgm (see `bayesgen predict`).
     """
     rows = LabelledData.read(data, target, features, csv, part_rows=batch)
     table = rows.first_features()

@@ -205,7 +205,7 @@ class Comparison:
     def plot_roc(
         self, names: Sequence[str] | None = None, *, positive: Hashable = None, ax: Axes = None
     ) -> plots.RocDisplay:
-        """Draw the ROC curves of some classifiers (all) for a class (of two the second)."""
+        """Draw ROC curves of a class, by default the last, for the named classifiers, or all."""
         pyplot()  # refuse before anything is computed
         every = list(self.probabilities) if names is None else names
         curves = {name: self.roc(name, positive=positive) for name in every}
@@ -303,7 +303,7 @@ class Comparison:
 
     @property
     def text(self) -> str:
-        """The tables as text: scores, after fits to fewer rows first, members and legends."""
+        """The tables as text, scores after fits to fewer rows first, with their legends."""
         tables = [f"{heading}\n\n{aligned(table)}" for heading, table in self._tables()]
         return "\n\n".join([*tables, *(textwrap.fill(words, WIDTH) for words in self._legends())])
 

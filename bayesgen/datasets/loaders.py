@@ -88,8 +88,7 @@ def load_biopsy() -> tuple[DataFrame, Series]:
     (Original) of the UCI repository, as `biopsy` in the R package MASS.
 
     Returns:
-        X: pandas DataFrame, 699 rows, 9 columns.
-        y: pandas Series of text named "class", 699 rows.
+        X, a pandas DataFrame of 699 rows and 9 columns, and y, a Series of text named "class".
 
     Examples:
         >>> from bayesgen import datasets
@@ -109,8 +108,8 @@ def load_bow4() -> tuple[DataFrame, Series]:
     Source: typed in from a lecture on bags of words.
 
     Returns:
-        X: pandas DataFrame, 4 rows, 4 columns of 0 and 1.
-        y: pandas Series of text named "label", 4 rows.
+        X, a pandas DataFrame of 4 rows and 4 columns of 0 and 1, and y, a Series
+        of text named "label".
 
     Examples:
         >>> from bayesgen import datasets
@@ -132,8 +131,7 @@ def load_crabs() -> tuple[DataFrame, Series]:
     Source: N. A. Campbell and R. J. Mahon (1974), Australian Journal of Zoology 22, 417-425.
 
     Returns:
-        X: pandas DataFrame, 200 rows, 5 columns.
-        y: pandas Series of text named "class", 200 rows.
+        X, a pandas DataFrame of 200 rows and 5 columns, and y, a Series of text named "class".
 
     Examples:
         >>> from bayesgen import datasets
@@ -155,8 +153,7 @@ def load_housevotes84() -> tuple[DataFrame, Series]:
     repository (J. Schlimmer), as `HouseVotes84` in the R package mlbench.
 
     Returns:
-        X: pandas DataFrame, 435 rows, 16 columns.
-        y: pandas Series of text named "Class", 435 rows.
+        X, a pandas DataFrame of 435 rows and 16 columns, and y, a Series of text named "Class".
 
     Examples:
         >>> from bayesgen import datasets
@@ -177,8 +174,7 @@ def load_iris() -> tuple[DataFrame, Series]:
     Source: R. A. Fisher (1936), Annals of Eugenics 7, 179-188; measured by E. Anderson (1935).
 
     Returns:
-        X: pandas DataFrame, 150 rows, 4 columns.
-        y: pandas Series of text named "species", 150 rows.
+        X, a pandas DataFrame of 150 rows and 4 columns, and y, a Series of text named "species".
 
     Examples:
         >>> from bayesgen import datasets
@@ -200,8 +196,7 @@ def load_penguins() -> tuple[DataFrame, Series]:
     `penguins` of the R package palmerpenguins without its column `year`.
 
     Returns:
-        X: pandas DataFrame, 344 rows, 6 columns.
-        y: pandas Series of text named "species", 344 rows.
+        X, a pandas DataFrame of 344 rows and 6 columns, and y, a Series of text named "species".
 
     Examples:
         >>> from bayesgen import datasets
@@ -222,8 +217,7 @@ def load_play_tennis() -> tuple[DataFrame, Series]:
     Learning, table 3.2, without the column that numbers the days.
 
     Returns:
-        X: pandas DataFrame, 14 rows, 4 columns.
-        y: pandas Series of text named "PlayTennis", 14 rows.
+        X, a pandas DataFrame of 14 rows and 4 columns, and y, a Series of text named "PlayTennis".
 
     Examples:
         >>> from bayesgen import datasets
@@ -247,8 +241,7 @@ def load_spam() -> tuple[DataFrame, Series]:
     `spam` in the R package kernlab.
 
     Returns:
-        X: pandas DataFrame, 4601 rows, 57 columns.
-        y: pandas Series of text named "type", 4601 rows.
+        X, a pandas DataFrame of 4601 rows and 57 columns, and y, a Series of text named "type".
 
     Examples:
         >>> from bayesgen import datasets
@@ -269,8 +262,7 @@ def load_titanic() -> tuple[DataFrame, Series]:
     of Trade inquiry (1912); one row for each person counted in R's table `Titanic`.
 
     Returns:
-        X: pandas DataFrame, 2201 rows, 3 columns.
-        y: pandas Series of text named "Survived", 2201 rows.
+        X, a pandas DataFrame of 2201 rows and 3 columns, and y, a Series of text named "Survived".
 
     Examples:
         >>> from bayesgen import datasets
@@ -291,8 +283,7 @@ def load_titanic_passengers() -> tuple[DataFrame, Series]:
     in the R package carData, without the passengers' names.
 
     Returns:
-        X: pandas DataFrame, 1309 rows, 3 columns.
-        y: pandas Series of text named "survived", 1309 rows.
+        X, a pandas DataFrame of 1309 rows and 3 columns, and y, a Series of text named "survived".
 
     Examples:
         >>> from bayesgen import datasets
@@ -314,8 +305,7 @@ def load_voters() -> tuple[DataFrame, Series]:
     Source: transcribed from the rows of a larger table shown in a lecture.
 
     Returns:
-        X: pandas DataFrame, 8 rows, 3 columns.
-        y: pandas Series of text named "Candidate", 8 rows.
+        X, a pandas DataFrame of 8 rows and 3 columns, and y, a Series of text named "Candidate".
 
     Examples:
         >>> from bayesgen import datasets
@@ -332,8 +322,7 @@ def load_voters_missing() -> tuple[DataFrame, Series]:
     Source: typed in from a lecture on missing values.
 
     Returns:
-        X: pandas DataFrame, 8 rows, 3 columns.
-        y: pandas Series of text named "Candidate", 8 rows.
+        X, a pandas DataFrame of 8 rows and 3 columns, and y, a Series of text named "Candidate".
 
     Examples:
         >>> from bayesgen import datasets

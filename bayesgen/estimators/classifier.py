@@ -75,15 +75,14 @@ class Classifier(Estimator):
             "error" raises.
         power_transform: True applies a Yeo-Johnson power transform to each numeric column of a
             normal likelihood, with a power learned from the rows, so that skewed columns become
-            closer to normal given the class (`bayesgen.schema.power_transform`). Densities refer to
-            the original values; parameters and stated prior guesses refer to transformed values,
-            which agree with the original ones near a column's mean. `loo` keeps the powers when it
-            leaves a row out.
+            closer to normal given the class. Densities refer to the original values; parameters and
+            stated prior guesses refer to transformed values, which agree with the original ones
+            near a column's mean. `loo` keeps the powers when it leaves a row out.
         bins: the maximum number of levels into which numeric columns are cut, at quantiles, for
             likelihoods of levels ("auto": the square root of the number of rows, between 4 and 24);
             a value shared by many rows, such as 0, ends a bin. None: each number is a level.
             Densities are those of bins, and bins cannot be imputed. `loo` keeps the edges when it
-            leaves a row out (`bayesgen.schema.bins`).
+            leaves a row out.
         missing: how the missing pattern enters the model. "ignorable": it carries no information
             about the class. "informative": it has a likelihood of its own: for each column with
             missing values at fit, an indicator of a missing cell ~ Bernoulli given the class.
@@ -94,8 +93,8 @@ class Classifier(Estimator):
         temper: None, no tempering; a power > 0 of the likelihood; "learn": an average over powers
             from .1 to 2, extended where the rows favor an end, weighted by leave-one-out score (see
             `temperature_`); or "columns": a power of its own for each block, learned by penalized
-            logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
-            NaiveBayes every column is then a block (see `weights_`).
+            logistic regression on leave-one-out densities. In NaiveBayes every column is then a
+            block (see `weights_`).
         unlabelled: the weight of rows without a label (y is None, NaN or NA; see `fit`). "learn":
             averaged over 0, .01, .03, .1, .3 and 1, stacked by leave-one-out of the labeled rows
             (see `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model
@@ -109,11 +108,6 @@ class Classifier(Estimator):
             one population.
         random_state: seed of simulated draws, fixed once per fit.
 
-    Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
-    likelihood. In a mapping, `likelihood__age` is the likelihood of the column "age" and
-    `likelihood__age__variance_rows` one of its arguments; several columns are joined by
-    underscores, `likelihood__sex_class`.
-
     Attributes:
         classes_: the labels in sorted order, shape (class,).
         inference_: the method that ran ("exact", "expected", "mle", "map", "nuts", "importance",
@@ -124,15 +118,6 @@ class Classifier(Estimator):
             data-dependent prior guesses (None) it is an empirical-Bayes quantity.
         state_: the additive training state: schema, classes and sufficient statistics.
         n_features_in_, feature_names_in_: number and names of the columns at fit.
-
-    Example:
-        >>> import bayesgen as bg
-        >>> clf = bg.NaiveBayes(bg.Normal()).set_params(likelihood__variance_rows=3)
-        >>> clf.likelihood
-        Normal(variance_rows=3)
-        >>> clf = bg.NaiveBayes({"age": bg.Normal(), ("sex", "class"): bg.Categorical()})
-        >>> clf.set_params(likelihood__sex_class__rows_per_level=1).likelihood
-        {'age': Normal(), ('sex', 'class'): Categorical(rows_per_level=1)}
     """
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -351,12 +336,12 @@ class Classifier(Estimator):
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict_log_proba(self, X: object) -> Joint:
-        """Return log P(y = k given x, data), accurate even where the probability underflows."""
+        """Return log P(y = k given x, data), shape (row, class), accurate where P underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     @answers_sources
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
-        """Return the most probable class of each row; ties go to the first in `classes_`."""
+        """Return the most probable class of each row, shape (row,); ties go to the first."""
         proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
         return self.classes_[np.argmax(proba, axis=1)]
 
@@ -387,10 +372,10 @@ class Classifier(Estimator):
 
     @answers_sources
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
-        """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
+        """Return central credible intervals of P(y = k given x, theta), shape (row, class, 2).
 
-        The distribution is that of theta given the data and the row. predict_proba is its mean,
-        which may lie outside the interval if the distribution is skewed.
+        An interval has probability `prob` given the data and the row. predict_proba is the mean of
+        that distribution, which may lie outside the interval if it is skewed.
         """
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)
@@ -665,12 +650,12 @@ class Classifier(Estimator):
         """Return what was learned of each group; only with groups=.
 
         Returns:
-            By group: `rows`, their weight, and that of each class; the `strength` of the guess of
-            each block, and of the class frequencies, the median in rows: 0, groups have nothing in
-            common; infinity, they are one population; and `divergence`, how much more probable a
-            row and its label are in their group than in a new one: the mean of log p(x, y) less
-            that of a new group's, in nats (Kullback and Leibler 1951), over 1,000 rows drawn with
-            the seed of the fit.
+            DataFrame, one line for each group, with `rows`, their weight, and that of each class;
+            the `strength` of the guess of each block, and of the class frequencies, the median in
+            rows (0: groups have nothing in common; infinity: they are one population); and
+            `divergence`, how much more probable a row and its label are in their group than in a
+            new one: the mean of log p(x, y) less that of a new group's, in nats (Kullback and
+            Leibler 1951), over 1,000 rows drawn with the seed of the fit.
 
         Raises:
             NoAttribute: groups is None, or a stack, whose members have groups.
@@ -1174,7 +1159,7 @@ class Classifier(Estimator):
         Args:
             draws: of a closed-form posterior.
             random_state: seed of these draws.
-            options: of arviz's `summary`, such as var_names, ci_prob, kind.
+            options: of `arviz_stats.summary`, such as var_names, ci_prob, kind.
 
         Example:
             >>> import bayesgen as bg
@@ -1221,9 +1206,9 @@ class Classifier(Estimator):
         rows whose weights vary too much (Pareto k); data-dependent prior guesses then remain those
         of all rows.
 
-        kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
-        its standard error, and p, the effective number of parameters, the sum of log p(y_i given
-        x_i, D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
+        kind="elpd" gives log_proba as ELPDData, for `arviz_stats.compare`: elpd is its sum, se its
+        standard error, and p, the effective number of parameters, the sum of log p(y_i given x_i,
+        D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
 
         Where labels are probabilities (see `fit`), a row is left out of all of its classes, and its
         scores are expected ones, sums over classes of its probability times the logarithm.

@@ -182,7 +182,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     _covariance = "shared"
 
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
-        """Return discriminant scores, scaled to within-class variance 1.
+        """Return discriminant scores, shape (row, axis), scaled to within-class variance 1.
 
         They are computed at the center of the posterior. The origin is the weighted mean of the
         class means, which also replaces missing cells.

@@ -115,17 +115,29 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments; deep: also those of likelihoods."""
+        """Return the constructor's arguments; with `deep`, also those of likelihoods."""
         params = super().get_params(deep)
         if deep:
             params |= parameters.of_likelihoods(super().get_params(deep=False))
         return params
 
     def set_params(self, **params: object) -> Self:
-        """Set arguments of the constructor, and nested arguments of likelihoods as above.
+        """Set arguments of the constructor, or of its likelihoods; returns self.
+
+        `likelihood__variance_rows` belongs to a single likelihood. In a mapping, `likelihood__age`
+        is the likelihood of the column "age" and `likelihood__age__variance_rows` one of its
+        arguments; several columns are joined by underscores, `likelihood__sex_class`.
 
         Raises:
             InvalidArgument: the likelihood has no such argument, or is not a likelihood.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> bg.NaiveBayes(bg.Normal()).set_params(likelihood__variance_rows=3).likelihood
+            Normal(variance_rows=3)
+            >>> clf = bg.NaiveBayes({"age": bg.Normal(), ("sex", "class"): bg.Categorical()})
+            >>> clf.set_params(likelihood__sex_class__rows_per_level=1).likelihood
+            {'age': Normal(), ('sex', 'class'): Categorical(rows_per_level=1)}
         """
         self._settle()
         stated = super().get_params(deep=False)
@@ -355,7 +367,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     @property
     def inference_(self) -> str:
-        """The method that ran; see `Classifier`."""
+        """The method of inference that ran, such as "exact"."""
         return self.report_.method
 
     # -- rows in and out ---------------------------------------------------------------------------

@@ -108,17 +108,16 @@ class StackedClassifier(Classifier):
     P(y given x) is a mean of two pools of the members. The linear one is the weighted mean Q of
     their class probabilities, tempered: the mean over powers eta of Q^eta, normalized. The
     log-linear one is proportional to P(y) times a product of powers of the members' densities and
-    of those of single columns (`bayesgen.inference.pooling`); it can discount columns that repeat
-    each other. All weights, powers and the shares of the two pools are optimized, or averaged, by
-    leave-one-out log score: the log probability of each row's class given its cells and the other
-    rows. Members with a closed form need no refit for this. With few rows the linear pool has
-    nearly all the weight.
+    of those of single columns; it can discount columns that repeat each other. All weights, powers
+    and the shares of the two pools are optimized, or averaged, by leave-one-out log score: the log
+    probability of each row's class given its cells and the other rows. Members with a closed form
+    need no refit for this. With few rows the linear pool has nearly all the weight.
 
     Two interactions may join automatic members, each where the score of rows left out rises by more
-    than its standard error (`bayesgen.interactions`): a forest of trees with Dirichlet leaves, in
-    both pools, and pairs of columns of levels, in the log-linear one. The forest predicts a row
-    left out by the trees grown without it. Where columns outnumber rows, a linear discriminant
-    ("discriminant") may join in place of both.
+    than its standard error: a forest of trees with Dirichlet leaves, in both pools, and pairs of
+    columns of levels, in the log-linear one. The forest predicts a row left out by the trees grown
+    without it. Where columns outnumber rows, a linear discriminant ("discriminant") may join in
+    place of both.
 
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
@@ -223,7 +222,7 @@ class StackedClassifier(Classifier):
     # -- parameters --------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments; deep: also members by name, and their arguments."""
+        """Return the constructor's arguments; with `deep`, also members and their arguments."""
         params = super().get_params(deep)
         return parameters.of_members(self.members) | params if deep else params
 
@@ -718,7 +717,10 @@ class StackedClassifier(Classifier):
     def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
         """Return an xarray.DataTree of the weights and of each member's tree, by member name.
 
-        X, y, options: of the members' `to_datatree`.
+        Args:
+            X: as in the members' `to_datatree`.
+            y: as there.
+            options: as there.
         """
         check_is_fitted(self)
         trees = {n: member.to_datatree(X, y, **options) for n, member in self.members_.items()}
@@ -728,7 +730,8 @@ class StackedClassifier(Classifier):
     def summary(self, **options: Any) -> DataFrame:
         """Return a DataFrame of every member's parameters, by "member/parameter".
 
-        options: of the members' `summary`.
+        Args:
+            options: of the members' `summary`.
 
         Example:
             >>> import bayesgen as bg
@@ -755,11 +758,11 @@ class StackedClassifier(Classifier):
     def members_table(self) -> DataFrame:
         """Return a DataFrame of the members and interactions: their scores, evidence and weights.
 
-        leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN if a member has
-        none, or models bins or indicators, whose densities have other units; comparable between
-        members that model the same columns. weight: in the linear pool; NaN of pairs of columns,
-        which have none. log_linear_weight: in the log-linear pool, averaged over its priors; NaN
-        without that pool. The shares of the two pools are 1 - `pool_share_` and `pool_share_`.
+        Columns: leave_one_out_log_loss, of each member alone, in nats; log_evidence, comparable
+        between members that model the same columns, NaN if a member has none, or models bins or
+        indicators, whose densities have other units; weight in the linear pool, NaN of pairs of
+        columns, which have none; and log_linear_weight in the log-linear pool, averaged over its
+        priors, NaN without that pool, whose share is `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -807,7 +810,7 @@ class StackedClassifier(Classifier):
         return self._fitted_posterior().shifted(self._fitted_members().origin())
 
     def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
-        """Return a fitted copy with other class probabilities (label shift)."""
+        """Return a fitted copy with other class probabilities: `Classifier.with_class_prior`."""
         check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)

@@ -212,8 +212,9 @@ class NUTS(Settings):
             written, the fit stops, and what was written before can be resumed.
         max_tree_depth: a draw takes at most 2^max_tree_depth steps.
         dense_mass: whether to follow correlations left between the whitened coordinates.
-        step_size, adapt_step_size, adapt_mass_matrix: of `numpyro.infer.NUTS`.
-        find_heuristic_step_size, forward_mode_differentiation, regularize_mass_matrix: of the same.
+        step_size, adapt_step_size, adapt_mass_matrix: as in `numpyro.infer.NUTS`.
+        find_heuristic_step_size, forward_mode_differentiation: as in `numpyro.infer.NUTS`.
+        regularize_mass_matrix: as in `numpyro.infer.NUTS`.
 
     Given the labels, blocks are independent. If only some have a closed form, NUTS samples the
     others (including conjugate joint blocks with missing cells); the rest and the class

@@ -400,7 +400,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         A guess that counts for r rows counts for r s / (r + s): for s where r is large, and as
         before where s is infinite.
 
-        rows: s of each of the `strengths`.
+        Args:
+            rows: s of each of the `strengths`.
         """
         arrays = {}
         for name, most in zip(self.strengths, rows, strict=True):
@@ -425,8 +426,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
         """Return the coordinates that `bijector` takes, from whitened coordinates u.
 
-        u: by parameter. arrays: those of `whitening`. If parameters are correlated, a coordinate
-        gains a multiple of those before it, which leaves volumes unchanged (traced).
+        If parameters are correlated, a coordinate gains a multiple of those before it, which leaves
+        volumes unchanged (traced).
+
+        Args:
+            u: by parameter.
+            arrays: those of `whitening`.
         """
         return u
 
@@ -532,7 +537,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments by name (scikit-learn's parameter protocol).
 
-        deep: ignored; present for compatibility with scikit-learn.
+        Args:
+            deep: ignored; scikit-learn passes it.
         """
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
@@ -579,10 +585,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 def fill_cell_by_cell(
     likelihood: Likelihood, params: Params, x: Block, own: Labels, rng: np.random.Generator
 ) -> Block:
-    """Return rows whose missing cells are drawn given parameters, of independent columns.
-
-    It is the method `fill_given` of families of such columns (see `protocols.Imputation`).
-    """
+    """Return rows whose missing cells are drawn given parameters, of independent columns."""
+    # the method `fill_given` of families of such columns (see `protocols.Imputation`)
     return np.where(is_missing(x), likelihood.simulate(params, own, rng), x)
 
 

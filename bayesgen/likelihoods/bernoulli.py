@@ -36,9 +36,10 @@ class Bernoulli(Columnwise):
         InvalidArgument: prob outside (0, 1), or rows not above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x, y = np.array([[1.0], [1.0], [0.0]]), np.array([0, 0, 1])
-        >>> prior = Bernoulli(prob=0.5, rows=2)
+        >>> prior = bg.Bernoulli(prob=0.5, rows=2)
         >>> statistics = prior.statistics(x, y, np.ones(3), n_classes=2)
         >>> prior.complete(statistics).posterior(statistics).prob
         array([[0.75      ],

@@ -101,9 +101,10 @@ class Categorical(Columnwise):
             above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x, y = np.array([[0], [0], [1]]), np.array([0, 0, 1])
-        >>> laplace = Categorical.laplace(1)
+        >>> laplace = bg.Categorical.laplace(1)
         >>> statistics = laplace.statistics(x, y, np.ones(3), n_classes=2, n_levels=(2,))
         >>> laplace.complete(statistics).posterior(statistics).probs
         array([[0.75      , 0.25      ],

@@ -108,7 +108,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     `axes` (the fields, of axes `CELLS`), `supports` (parameter -> the name of its support) and,
     where settings may be learned, `hyperparameter_grid`; and it writes the methods that are
     abstract here. `posterior` and `log_evidence_cells` must run on NumPy and on traced JAX arrays:
-    functions for both are in `special_functions`.
+    functions for both are in `bayesgen.likelihoods.special_functions`.
     """
 
     sparse: ClassVar[bool] = True
@@ -152,7 +152,10 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def log_predictive_cell(self, x: Cell) -> Cell:
-        """Return log p(x given y = k), parameters integrated out; x broadcasts to (.., feature)."""
+        """Return log p(x given y = k), parameters integrated out.
+
+        x broadcasts to (..., feature).
+        """
 
     @abc.abstractmethod
     def coefficients(self, xp: Any, **params: Traceable) -> tuple[Traceable | float, ...]:
@@ -252,13 +255,13 @@ class Columnwise(ExponentialFamily[CellSums]):
         return sum_of_cells(self.log_predictive_cell, x)
 
     def log_predictive_updated(self, statistics: Sums, x: Block) -> Joint:
-        """Return the same after updating by statistics with the same leading axis, one per row."""
+        """Return `log_predictive_paired` after updating by statistics with that leading axis."""
         return self.posterior(statistics).log_predictive_paired(x)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return densities under theta updated by each row's own class (see the base class)."""
+        """Return densities under theta updated by each row's own class."""
         return _UpdatedByRow(self, int(rng.integers(2**63)), n)
 
     def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
@@ -353,7 +356,7 @@ class Columnwise(ExponentialFamily[CellSums]):
         return cells if self.kind == "levels" else cells.astype(float)
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn from p(x given y = own, data), exactly.
+        """Return rows whose missing cells are drawn given the data and their class, `own`.
 
         Cells are independent, so each has its own draw of the parameters.
         """

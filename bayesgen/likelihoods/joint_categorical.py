@@ -203,9 +203,10 @@ class JointCategorical(DirichletVector[JointStatistics]):
             not above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x, y = np.array([[0, 0], [1, 1], [1, 1]]), np.array([0, 0, 1])
-        >>> laplace = JointCategorical.laplace(1)
+        >>> laplace = bg.JointCategorical.laplace(1)
         >>> statistics = laplace.statistics(x, y, np.ones(3), n_classes=2, n_levels=(2, 2))
         >>> after = laplace.complete(statistics).posterior(statistics)
         >>> np.exp(after.log_predictive(np.array([[1, 1], [1, -1]]))).round(4)

@@ -115,17 +115,18 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
             sentences, paragraphs and whole docstrings of scikit-learn and SciPy, six classes each,
             was 1.16 (1: 1.71, 2: 1.35, 10: 1.18, 30: 1.30). `laplace(1)` had 2.80, and its plug-in
             estimate (scikit-learn's MultinomialNB) 3.73.
-        length, length_weight: lengths of simulated texts and their weights, shape (entry,). None:
-            those of the training texts.
+        length: lengths of simulated texts, shape (entry,). None: those of the training texts.
+        length_weight: their weights, shape (entry,).
 
     Raises:
         InvalidArgument: probabilities that are not positive or do not sum to one, a prior strength
             not above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x, y = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([0, 1])
-        >>> laplace = Multinomial.laplace(1)
+        >>> laplace = bg.Multinomial.laplace(1)
         >>> statistics = laplace.statistics(x, y, np.ones(2), n_classes=2)
         >>> laplace.complete(statistics).posterior(statistics).probs
         array([[0.5       , 0.33333333, 0.16666667],

@@ -37,7 +37,7 @@ class Normal(Columnwise):
         mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
             None: the column's overall mean.
         mean_rows: prior strength of that guess in rows, > 0; "learn": averaged over a grid,
-            weighted by evidence (see `HyperparameterMixture`).
+            weighted by evidence.
         variance: guess of the variance within a class, in squared units, > 0. None: the variance
             within classes of the column.
         variance_rows: prior strength of that guess in rows, > 0, or "learn". The default, 8, lowers
@@ -51,8 +51,9 @@ class Normal(Columnwise):
             spread or prior.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
-        >>> prior = Normal(mean=0.0, mean_rows=1.0, variance=1.0, variance_rows=4.0)
+        >>> prior = bg.Normal(mean=0.0, mean_rows=1.0, variance=1.0, variance_rows=4.0)
         >>> x, y = np.array([[1.0], [3.0]]), np.array([0, 0])
         >>> statistics = prior.statistics(x, y, np.ones(2), n_classes=1)
         >>> after = prior.complete(statistics).posterior(statistics)

@@ -31,9 +31,10 @@ class Poisson(Columnwise):
         InvalidArgument: a rate or a prior strength not above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x, y = np.array([[3.0], [5.0], [0.0]]), np.array([0, 0, 1])
-        >>> prior = Poisson(rate=2.0, rows=1)
+        >>> prior = bg.Poisson(rate=2.0, rows=1)
         >>> statistics = prior.statistics(x, y, np.ones(3), n_classes=2)
         >>> prior.complete(statistics).posterior(statistics).rate
         array([[3.33333333],

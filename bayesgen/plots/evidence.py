@@ -103,7 +103,7 @@ class EvidenceDisplay(Display):
 
     @property
     def total(self) -> float:
-        """Return the log-odds of the row."""
+        """The log-odds of the row."""
         return self.prior + float(self.weights.sum())
 
     def _draw(self, ax: Axes) -> None:

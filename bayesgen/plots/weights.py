@@ -60,7 +60,7 @@ class WeightDisplay(Display):
 
     @property
     def words(self) -> str:
-        """Return the temperature, or the sum of the weights of columns, in words."""
+        """The temperature, or the sum of the weights of columns, in words."""
         if self.columns:
             total, n = self.weights.sum(), len(self.weights)
             return f"{n} columns count as much as {total:.1f} independent ones"

@@ -85,7 +85,8 @@ class Prevalence:
     def class_prior(self, classes: np.ndarray) -> ClassPrior:
         """Return the Dirichlet distribution with the same means and the same total variance.
 
-        classes: those of the classifier that will use it.
+        Args:
+            classes: those of the classifier that will use it.
 
         Raises:
             InvalidArgument: they differ from the classes of the estimate.

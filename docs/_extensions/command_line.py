@@ -3,3 +3,4 @@
 from bayesgen.cli.main import application
 
 app = application()
+app.help = ""  # the page begins with its own words

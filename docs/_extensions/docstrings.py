@@ -5,6 +5,7 @@ import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 CODE = re.compile(r"(`[^`]*`)")
 MARK = re.compile(r"(\*|\||(?<=[A-Za-z0-9])_(?!\w))")
@@ -12,6 +13,8 @@ HEAD = re.compile(r"^\s+[\w, ]+_:(?= )")
 """An attribute at the start of its entry, whose name napoleon escapes itself."""
 SHORT = 22
 """Letters of code in a table that stay together."""
+BASE = "bayesgen.estimators.classifier.Classifier"
+"""The class whose methods every classifier has; its arguments are those of no classifier."""
 
 
 def escape_marks(
@@ -20,6 +23,8 @@ def escape_marks(
     """Escape marks outside code and examples, before napoleon adds its own."""
     if not name.startswith("bayesgen"):
         return
+    if name == BASE:
+        del lines[1:]
     example = False
     for i, line in enumerate(lines):
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
@@ -41,7 +46,13 @@ def escaped(line: str) -> str:
 def constructor_signature(
     _: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returned: str
 ) -> tuple[str, str] | None:
-    """Return the signature of a class that is made by a `__new__` of any arguments."""
+    """Return the signature of a class that is made by a `__new__` of any arguments.
+
+    Errors, and results, whose docstrings have attributes but no arguments, are made by the package.
+    """
+    result = "Attributes:" in (obj.__doc__ or "") and "Args:" not in obj.__doc__
+    if what == "exception" or (what == "class" and result):
+        return "", ""
     if what != "class" or signature != "(*args, **kwargs)":
         return None
     plain = [p.replace(annotation=p.empty) for p in inspect.signature(obj).parameters.values()]
@@ -62,10 +73,27 @@ def mark_short_code(_: Sphinx, page: nodes.document) -> None:
             code["classes"].append("short")
 
 
+def link_short_name(
+    app: Sphinx, env: BuildEnvironment, reference: nodes.Element, text: nodes.Element
+) -> nodes.Element | None:
+    """Link a method of every classifier, and a public name, that are written without a module."""
+    if reference.get("refdomain") != "py":
+        return None
+    short, page = reference["reftarget"], reference["refdoc"]
+    names = [f"{BASE}.{short.removeprefix('Classifier.')}"]
+    names += [f"{module}.{short}" for module in ("bayesgen", "bayesgen.plots")]
+    python = env.domains["py"]
+    links = (
+        python.resolve_xref(env, page, app.builder, "obj", name, reference, text) for name in names
+    )
+    return next((link for link in links if link is not None), None)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the step."""
     app.connect("autodoc-process-docstring", escape_marks, priority=100)
     app.connect("autodoc-process-signature", constructor_signature)
+    app.connect("missing-reference", link_short_name)
     app.connect("doctree-read", typeset_dashes)
     app.connect("doctree-read", mark_short_code)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,6 +28,10 @@ def sentences() -> Iterator[tuple[str, str]]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
                 template = bool(call.keywords)
                 text = " ".join(written(part, template=template) for part in call.args[:2])
+                # a value beside a word or a value brings its own blank
+                text = re.sub(
+                    r"(?<=[a-z:)])\\ (?=\*)|(?<=\*)\\ (\\ (?=\*)|(?=[a-z]{2}))", " ", text
+                )
                 if re.search(r"\w{3}.* \w{3}", re.sub(r"\\ \*.*?\*\\ ", "", text)):
                     yield call.func.id, text
 

@@ -7,6 +7,7 @@ import pytest
 from pages import ROOT
 
 import bayesgen as bg
+from bayesgen.estimators.classifier import Classifier
 
 REFERENCE = "\n".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
 LISTED = set(re.findall(r"^ +(?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)) | set(
@@ -31,6 +32,13 @@ def entries(cls, section):
 def test_every_public_name_is_listed():
     assert len(PUBLIC) > 20
     assert set(PUBLIC) - LISTED == set()
+
+
+def test_every_method_of_classifiers_is_listed():
+    methods = inspect.getmembers(Classifier, inspect.isfunction)
+    names = {n for n, m in methods if n[0] != "_" and m.__module__.startswith("bayesgen.")}
+    assert len(names) > 40
+    assert names - LISTED == set()
 
 
 @pytest.mark.parametrize("module", ["calibrate", "datasets", "plots"])

@@ -62,8 +62,9 @@ class Family(Likelihood[Values]):
         InvalidArgument: an unusable distribution, prior or fixed value; rows not above 0.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpyro.distributions as dist
-        >>> Family(dist.StudentT, fixed={"df": 4.0})
+        >>> bg.Family(dist.StudentT, fixed={"df": 4.0})
         Family(dist.StudentT, fixed={'df': 4.0})
     """
 

@@ -110,9 +110,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             definite.
 
     Example:
+        >>> import bayesgen as bg
         >>> import numpy as np
         >>> x = np.array([[0.0, 0.0], [2.0, 2.0], [1.0, np.nan]])
-        >>> prior = MultivariateNormal(mean=0.0, scale=1.0, covariance_rows=3)
+        >>> prior = bg.MultivariateNormal(mean=0.0, scale=1.0, covariance_rows=3)
         >>> s = prior.statistics(x[:2], np.array([0, 0]), np.ones(2), n_classes=1)
         >>> prior.complete(s).posterior(s).log_predictive(x).round(4)
         array([[-2.3949],
