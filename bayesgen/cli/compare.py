@@ -35,7 +35,7 @@ def compare_methods(
     target: options.Target = None,
     model: options.Model = "naive-bayes",
     methods: Annotated[tuple[MethodName, ...] | None, options.SEPARATED] = None,
-    rivals: Annotated[tuple[RivalName | Literal["none"], ...], options.SEPARATED] = DEFAULT_RIVALS,
+    rivals: Annotated[tuple[Literal[RivalName, "none"], ...], options.SEPARATED] = DEFAULT_RIVALS,
     train_rows: Annotated[tuple[Size, ...] | None, options.SEPARATED] = None,
     cv: options.Folds = 5,
     groups: str | None = None,
@@ -74,6 +74,12 @@ def compare_methods(
         html: Write a page with pictures, too.
         json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
     """
+    if "none" in rivals and len(rivals) > 1:
+        others = ",".join(name for name in rivals if name != "none")
+        raise options.UnusableOptions(
+            f"--rivals {','.join(rivals)}: none leaves no room for others. Type --rivals none, or "
+            f"--rivals {others}."
+        )
     if html is not None:
         pyplot()  # refuse before anything is computed
     rows = LabelledData.read(data, target, features, csv, groups=groups, by=by)

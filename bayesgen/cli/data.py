@@ -110,6 +110,11 @@ class LabelledData:
         for name in (*needed, *([] if by is None else [by]), *features.drop, *features.columns):
             if name not in names:
                 raise no_column(data, name, names)
+            if groups == target:
+                raise UnusableOptions(
+                    f"--groups {groups}: this column holds the classes, which are no groups. Name "
+                    "another column, or leave --groups out."
+                )
             if by == target:
                 raise UnusableOptions(
                     f"--by {by}: this column holds the classes, which are no subgroups. Leave --by "

@@ -1,6 +1,7 @@
 """`bayesgen fit` and `bayesgen merge`: they write a model."""
 
 import textwrap
+from collections import Counter
 from typing import Any
 
 from bayesgen.cli import options, printing
@@ -100,8 +101,10 @@ def merge_models(
     Args:
         out: File to write the merged model to.
     """
+    paths = (first, second, *others)
+    named = Counter(path.resolve() for path in paths)
     classifier = load(first)
-    for path in (second, *others):
+    for path in paths[1:]:
         try:
             classifier = classifier.merge(load(path))
         except BayesgenError as error:
@@ -111,7 +114,7 @@ def merge_models(
     (fitted, *_) = getattr(classifier, "members_", {"": classifier}).values()
     labels, weights = map(str, classifier.classes_), fitted.state_.statistics.count.tolist()
     facts = {
-        "models": list(map(str, (first, second, *others))),
+        "models": list(map(str, paths)),
         "classifier": type(classifier).__name__,
         "rows": sum(weights),
         "classes": dict(zip(labels, weights, strict=True)),
@@ -125,3 +128,8 @@ def merge_models(
         "out": printing.file_in_words(out),
     }
     printing.print_answer(facts, lines, json=json)
+    printing.print_notes(
+        f"{path.name} is merged {times} times, and its rows count as often; name each file once."
+        for path, times in named.items()
+        if times > 1
+    )

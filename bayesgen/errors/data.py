@@ -56,6 +56,19 @@ def sparse_for(family: str) -> InvalidData:
     )
 
 
+def many_sparse_columns(what: str, count: Count, most: Count) -> InvalidData:
+    """Sparse rows have too many columns to be shown one by one."""
+    return InvalidData(
+        "{what} shows the cells of a row one by one, and this fit has {count:,} columns of sparse "
+        "rows, or words of texts; up to {most:,} are read.",
+        "Fit fewer: BagOfWords(vectorizer=CountVectorizer(max_features={most})) keeps the most "
+        "frequent words.",
+        what=what,
+        count=count,
+        most=most,
+    )
+
+
 def not_two_dimensional(n_dimensions: Count) -> InvalidData:
     """X has no axes of rows and columns. The first sentence is scikit-learn's."""
     cure = (
@@ -133,10 +146,10 @@ def levels_changed(column: object, before: Iterable, now: Iterable) -> InvalidDa
     )
 
 
-def date_column(column: object, dtype: object) -> InvalidData:
-    """A column holds dates or times."""
+def date_column(column: object, kind: str) -> InvalidData:
+    """A column holds "dates", "times", "durations" or "periods"."""
     return InvalidData(
-        "column {column!r} holds dates or times ({dtype}); numbers and categories are allowed.",
+        "column {column!r} holds {kind}; numbers and categories are allowed.",
         Cure(
             "Extract the part that matters, for example X[column].dt.month (of durations "
             ".dt.total_seconds()), or drop the column.",
@@ -144,7 +157,7 @@ def date_column(column: object, dtype: object) -> InvalidData:
             "month, into a column of its own.",
         ),
         column=column,
-        dtype=dtype,
+        kind=kind,
     )
 
 

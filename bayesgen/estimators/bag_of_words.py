@@ -10,7 +10,15 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import BayesgenWarning, InvalidData, NoAttribute, UnsupportedOperation, warn
+from bayesgen.errors import (
+    BayesgenWarning,
+    Cure,
+    InvalidData,
+    NoAttribute,
+    UnsupportedOperation,
+    Words,
+    warn,
+)
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
@@ -144,9 +152,17 @@ class BagOfWords(Classifier):
             table = super()._read(X, reset=reset)
             if len(table.columns) == 1 and table.columns[0].kind == "level":
                 raise InvalidData(
-                    "X is a DataFrame whose only column, {name!r}, holds texts; a list or a "
-                    "Series of them is needed.",
-                    "Pass X[{name!r}].",
+                    "{table} only column, {name!r}, holds texts; {needed}.",
+                    Cure(
+                        "Pass X[{name!r}].",
+                        "Write the counts of each word into a column of its own, or fit the texts "
+                        "in Python.",
+                    ),
+                    table=Words("X is a DataFrame whose", "the file's"),
+                    needed=Words(
+                        "a list or a Series of them is needed",
+                        "on the command line a bag of words takes counts",
+                    ),
                     name=table.columns[0].name,
                 )
             if reset:

@@ -908,6 +908,7 @@ class Classifier(Estimator):
 
         Raises:
             UnsupportedOperation: the rows of the fit were not kept; a user program.
+            InvalidData: texts of more than 500 words, or as many columns of sparse rows.
 
         Example:
             >>> import bayesgen as bg

@@ -81,12 +81,7 @@ def features(table: Table, groups: Name | None) -> Names:
             column=groups,
         )
     if groups not in table.names:
-        raise InvalidData(
-            "groups= names the column {column!r}, which X does not have; it has {names:listed 10}.",
-            "Name one of these, add it, X.assign(**{{{column!r}: ...}}), or leave out groups=.",
-            column=groups,
-            names=list(table.names),
-        )
+        raise _no_groups(groups, table)
     names = tuple(name for name in table.names if name != groups)
     if not names:
         raise InvalidData(
@@ -95,6 +90,23 @@ def features(table: Table, groups: Name | None) -> Names:
             column=groups,
         )
     return names
+
+
+def _no_groups(groups: Name, table: Table) -> InvalidData:
+    """Return the error about a column of groups that the table does not have."""
+    cure = "Name one of these, add it, or leave out groups=."
+    if table.container == "pandas" and isinstance(groups, str):
+        cure = "Name one of these, add it, X.assign(**{{{column!r}: ...}}), or leave out groups=."
+    elif table.container == "numpy":
+        cure = "Columns of an array are named x0, x1, ...: pass groups={position!r}."
+    known = isinstance(groups, int) and 0 <= groups < len(table.names)
+    return InvalidData(
+        "groups= names the column {column!r}, which X does not have; it has {names:listed 10}.",
+        cure,
+        column=groups,
+        names=list(table.names),
+        position=table.names[groups if known else 0],
+    )
 
 
 def split(blocks: Blocks) -> Blocks:

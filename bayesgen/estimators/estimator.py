@@ -18,7 +18,7 @@ from bayesgen import arguments, explain, predict
 from bayesgen.classes import Spec
 from bayesgen.errors import Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.errors.data import no_target, sparse_for, too_few_classes
+from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys, reads_sparse, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
@@ -36,6 +36,8 @@ from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self, Traceable
 
+SPARSE_CELLS = 500
+"""Columns of sparse rows that `relevance` reads: of 300 rows of counts in 7 s."""
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
 LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
@@ -436,13 +438,17 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return rows whose cells can be masked one by one, for the calling method."""
         posterior, cells = self._fitted_posterior(), self._cells(what)
         table, encoded = self._read_encoded(X)
-        if any(issparse(x) for x in encoded.values()):
-            raise sparse_for(what)
+        if any(issparse(x) for x in encoded.values()) and len(cells) > SPARSE_CELLS:
+            raise many_sparse_columns(what, len(cells), SPARSE_CELLS)
+        # as floats, among which a hidden cell is NaN
+        encoded = {n: x.toarray().astype(float) if issparse(x) else x for n, x in encoded.items()}
         return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
 
     def _imputable_rows(self, X: object, what: str) -> explain.Rows:
         """Return rows whose missing cells can be imputed, for the calling method."""
         rows = self._rows_of_cells(X, what)
+        if rows.table.is_sparse:
+            raise sparse_for(what)
         require_original(self._derived_columns(), what)
         return rows
 

@@ -574,8 +574,8 @@ def require_groups(code: np.ndarray, schema: Schema, start: int) -> None:
     if len(missing):
         raise InvalidData(
             "column {column!r}, which groups= names, is missing in row {row}.",
-            "Give such rows a group of their own, X.fillna({{{column!r}: 'unknown'}}), or leave "
-            "them out: keep = X[{column!r}].notna(); fit(X[keep], y[keep]).",
+            "Give such rows a group of their own, such as 'unknown', or leave them and their "
+            "labels out.",
             column=schema.blocks[GROUPS][0].name,
             row=start + int(missing[0]),
         )

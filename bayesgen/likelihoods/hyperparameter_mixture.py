@@ -113,13 +113,15 @@ class HyperparameterMixture(Averaged):
 
     @property
     def components(self) -> tuple[Likelihood, ...]:
-        """The family under each prior of the mixture."""
-        return self.members
+        """The family under each prior of the mixture, and of mixtures among its members."""
+        return tuple(part for member in self.members for part in member.components)
 
     def heaviest(self, statistics: Statistics | None = None) -> Conjugate:
         """Return the member of largest weight, not updated, given rows if there are any."""
         log_weight = self.log_weight if statistics is None else self._evidences(statistics)
-        return self.members[int(np.argmax(log_weight))]
+        member = self.members[int(np.argmax(log_weight))]
+        nested = isinstance(member, HyperparameterMixture)
+        return member.heaviest(statistics) if nested else member
 
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""

@@ -21,6 +21,9 @@ NUMBERS_SHARE = 0.9
 """Smallest share of numbers in a column of text that is taken for numbers; others hold names."""
 FEWEST_NUMBERS = 10
 """Different numbers in a column of text: "0", "1", "2" and "3+" are levels."""
+COMMA = re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*", re.ASCII)
+"""A number with a decimal comma, with or without points between thousands."""
+WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 DROP = "Leave it out: --drop {column:option}."
 UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """How pandas, polars and pyarrow name the index of a table that was written to a file."""
@@ -92,6 +95,8 @@ def _suspicion(
         mixed = seen.mean() if len(seen) else 0.0
         if number.sum() >= FEWEST_NUMBERS and NUMBERS_SHARE <= mixed < 1:
             return _text_numbers(found.name, _others(found, number), len(seen))
+        if _have_commas(found):
+            return _decimal_commas(found)
     if n_rows > FEW_ROWS and 2 * n_levels > n_rows:
         return SuspiciousColumn(
             "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an "
@@ -173,6 +178,34 @@ def _text_numbers(name: Name, cells: list[tuple[str, int]], observed: int) -> Su
         observed=observed,
         are="is not a number" if len(cells) == 1 else "are not numbers",
         **fields,
+    )
+
+
+def _have_commas(found: TableColumn) -> bool:
+    """Return whether nearly all cells are numbers with a decimal comma, or whole beside such."""
+    comma = np.array([isinstance(v, str) and bool(COMMA.fullmatch(v)) for v in found.levels])
+    whole = np.array([isinstance(v, str) and bool(WHOLE.fullmatch(v)) for v in found.levels])
+    seen = found.values[found.values >= 0]
+    return comma.sum() >= FEWEST_NUMBERS and (comma | whole)[seen].mean() >= NUMBERS_SHARE
+
+
+def _decimal_commas(found: TableColumn) -> SuspiciousColumn:
+    """Return the warning of a column of numbers with a decimal comma."""
+    texts = [level for level in found.levels if COMMA.fullmatch(str(level))]
+    points = [level for level in texts if "." in level]
+    shell = "Write them without the points, and add --decimal ,." if points else "Add --decimal ,."
+    strip = ".str.replace('.', '')" if points else ""
+    return SuspiciousColumn(
+        "column {column!r} is read as text, because it holds numbers with a decimal comma"
+        "{thousands}, such as {example!r}.",
+        Cure(
+            f"Make them numbers: X[{{column!r}}] = X[{{column!r}}]{strip}.str.replace(',', '.')"
+            ".astype(float). If it is meant as text, pass X.astype({{{column!r}: 'category'}}).",
+            shell,
+        ),
+        column=found.name,
+        thousands=" and points between thousands" if points else "",
+        example=(points or texts)[0],
     )
 
 

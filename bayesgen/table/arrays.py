@@ -26,7 +26,13 @@ from bayesgen.table.columns import (
 )
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
-DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
+DATES = {
+    **dict.fromkeys(("datetime64", "datetime", "date"), "dates"),
+    **dict.fromkeys(("timedelta64", "timedelta"), "durations"),
+    "time": "times",
+    "period": "periods",
+}
+"""What pandas infers of objects -> the word for it."""
 
 
 def require_matrix(values: np.ndarray) -> None:
@@ -86,7 +92,7 @@ def array_column(name: Name, values: np.ndarray) -> TableColumn:
         case "c":
             raise complex_column(name)
         case "M" | "m":
-            raise date_column(name, str(values.dtype))
+            raise date_column(name, "dates" if values.dtype.kind == "M" else "durations")
         case _:
             raise nested_column(name, str(values.dtype))
 
@@ -116,7 +122,7 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
     if found in NUMBERS or found == "empty":
         return TableColumn(name, "number", _numbers(name, np.where(missing, np.nan, values)))
     if found in DATES:
-        raise date_column(name, found)
+        raise date_column(name, DATES[found])
     if found == "complex":
         raise complex_column(name)
     types = sorted({type(value).__name__ for value in values[~missing]})

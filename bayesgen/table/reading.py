@@ -296,7 +296,8 @@ def _frame_column(name: Name, series: Series) -> TableColumn:
     if dtype in (nw.Object, nw.Unknown):
         return array_column(name, np.asarray(series.to_numpy()))
     if dtype.is_temporal():
-        raise date_column(name, str(dtype))
+        kinds = {nw.Duration: "durations", nw.Time: "times"}
+        raise date_column(name, kinds.get(dtype.base_type(), "dates"))
     raise nested_column(name, str(dtype))
 
 

@@ -439,6 +439,26 @@ def test_merge_joins_stacks_that_were_saved_with_rows(tmp_path, capsys):
     assert "keeps none" in capsys.readouterr().err
 
 
+def test_merge_notes_a_file_that_is_named_twice(tmp_path, iris, capsys):
+    assert run("merge", iris, iris, "-o", tmp_path / "twice.bgm") == 0
+    assert f"{iris.name} is merged 2 times" in capsys.readouterr().err
+
+
+def test_a_column_that_is_kept_twice_is_kept_once(tmp_path, iris):
+    out = tmp_path / "answers.csv"
+    assert run("predict", iris, "iris", "--keep", "species", "--keep", "species", "-o", out) == 0
+    assert pd.read_csv(out).columns[:2].tolist() == ["species", "predicted"]
+
+
+def test_texts_are_refused_in_words_of_the_command_line(tmp_path, capsys):
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\ncheap pills,s\nsee you,h\n")
+    fit = ("fit", path, "--target", "label", "--model", "bag-of-words", "-o", tmp_path / "t.bgm")
+    printed = refused(capsys, *fit)
+    assert "the file's only column, 'text', holds texts" in printed
+    assert "X[" not in printed
+
+
 def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):
     X, y = bg.datasets.load_iris()
     other, out = tmp_path / "lda.bgm", tmp_path / "none.bgm"

@@ -3,6 +3,7 @@
 To run the latter: uv run --with catboost --with lightgbm pytest -m slow THIS_FILE.
 """
 
+import re
 import sys
 
 import numpy as np
@@ -88,3 +89,11 @@ def test_one_name_is_one_rival():
     X, y = bg.datasets.load_iris()
     found = bg.compare({"LDA": bg.LDA()}, X, y, rivals="frequencies", cv=2, progress=False)
     assert list(found.table.index) == ["LDA", "frequencies"]
+
+
+def test_rivals_that_are_typed_wrong_are_refused(capsys):
+    assert main(["compare", "iris", "--rivals", "logistik"]) == 2
+    printed = " ".join(re.sub("│", "", capsys.readouterr().err).split())
+    assert '"none". Did you mean "logistic"?' in printed
+    assert main(["compare", "iris", "--rivals", "none,logistic"]) == 1
+    assert "Type --rivals none, or --rivals logistic." in capsys.readouterr().err

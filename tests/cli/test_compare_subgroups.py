@@ -106,6 +106,11 @@ def test_law_catches_errors_of_another_number_of_rows(titanic, by_deck):
     assert violations(by_deck, titanic[0]["deck"], table) == {"errors are over the rows"}
 
 
+def test_classes_are_no_groups(capsys):
+    assert main(["compare", "titanic_passengers", "--groups", "survived"]) == 1
+    assert "--groups survived: this column holds the classes" in capsys.readouterr().err
+
+
 def test_classes_are_no_subgroups(titanic, capsys):
     """In the rows of one class, calibrated probabilities of it look overconfident or timid."""
     X, y = titanic

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
+import polars as pl
 from cures_tables import (
     COUNTS,
     GAPS,
@@ -101,6 +102,7 @@ def impossible(inference):
 
 
 MANY_WORDS = [" ".join(f"w{i}" for i in range(60)), "w1 w2"]
+VERY_MANY_WORDS = [" ".join(f"w{i}" for i in range(501)), "w1 w2"]
 DICE = pd.DataFrame({"a": [1.0, 2, 3, 1, 0, 2], "b": [0.0, 1, 0, 3, 2, 4]})
 
 
@@ -261,6 +263,11 @@ of_wards(WARDS, groups=WARDS["ward"])
     of_wards(WARDS.assign(group=WARDS["ward"]), groups="group")
 of_wards(WARDS[["dose"]].to_numpy(), groups=3)
     which X does not have; it has 'x0'
+of_wards(ROOMS.to_numpy(), groups=0)
+    Columns of an array are named x0, x1, ...: pass groups='x0'
+    of_wards(ROOMS.to_numpy(), groups="x0")
+of_wards(pl.from_pandas(WARDS), groups="site")
+    Name one of these, add it, or leave out groups=.
 of_wards(WARDS[["ward"]], groups="ward")
     leave out groups=
     of_wards(WARDS[["ward"]])
@@ -268,7 +275,7 @@ of_wards(WARDS, likelihood={"ward": bg.Categorical(), "dose": bg.Normal()}, grou
     Leave it out of likelihood=
     of_wards(WARDS, likelihood={"dose": bg.Normal()}, groups="ward")
 of_wards(UNKNOWN_WARD, groups="ward")
-    X.fillna({'ward': 'unknown'})
+    a group of their own, such as 'unknown'
     of_wards(UNKNOWN_WARD.fillna({"ward": "unknown"}), groups="ward")
 of_wards(WARDS, groups="dose")
     X['dose'] = pandas.cut(X['dose'], 5)
@@ -335,6 +342,9 @@ general(bg.KernelDiscriminant()).program()
 naive(NUMBERS, likelihood=bg.Normal(prior="reference")).program()
     an improper prior draws no parameters. Pass prior='conjugate'
     naive(NUMBERS, likelihood=bg.Normal(prior="conjugate")).program()
+words(VERY_MANY_WORDS, [0, 1]).relevance()
+    CountVectorizer(max_features=500)
+    words(VERY_MANY_WORDS, [0, 1], vectorizer=CountVectorizer(max_features=500)).relevance()
 words(MANY_WORDS, [0, 1]).program()
     Count fewer: vectorizer=CountVectorizer(max_features=50)
     words(MANY_WORDS, [0, 1], vectorizer=CountVectorizer(max_features=50)).program()

@@ -154,7 +154,14 @@ def alike(names):
     return names.str.split().str.join(" ").str.lower()
 
 
+COMMAS = pd.DataFrame({"dose": [f"1.{i},5" for i in range(100, 124)]})
+IN_POINTS = COMMAS["dose"].str.replace(".", "").str.replace(",", ".").astype(float).to_frame()
+
+
 CURES = """
+naive(COMMAS, np.arange(24) % 2)
+    X['dose'] = X['dose'].str.replace('.', '').str.replace(',', '.').astype(float)
+    naive(IN_POINTS[::-1], np.arange(24) % 2)
 naive(table(colour=GAPPED))
     X.replace(r'^\\s*$', None, regex=True)
     [naive(table(colour=GAPPED).replace(BLANK, to, regex=True)) for to in ("blank", None)]

@@ -353,6 +353,14 @@ class TestRows:
         filled = clf.impute(X, random_state=0)
         assert filled.notna().all().all() and (filled.site == X.site).all()
 
+    def test_missing_cells_beside_a_learned_strength(self):
+        X, y = sites()
+        X.loc[::7, "a"] = None
+        clf = bg.LDA(levels="indicators", covariance_rows="learn", groups="site", random_state=0)
+        proba = clf.fit(X, y).predict_proba(X)
+        close(proba.sum(axis=1), 1)
+        assert np.isfinite(clf.loo(X, y).log_proba).all()
+
     def test_evidence_adds_up_within_the_group(self):
         X, y = sites()
         clf = bg.NaiveBayes(groups="site").fit(X, y)

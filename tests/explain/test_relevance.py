@@ -10,10 +10,11 @@ import pytest
 from cases import CASES
 from explained import FITS, cells, fitted
 from paces import fast_only
+from scipy.sparse import csr_array
 
 import bayesgen as bg
 from bayesgen import explain
-from bayesgen.errors import BayesgenWarning, UnsupportedOperation
+from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
 
 # the modules, whose functions are planted with faults
 relevance_module = sys.modules["bayesgen.explain.relevance"]
@@ -276,3 +277,21 @@ def test_the_data_of_frames_and_arrays_are_the_cells(correlated):
     with pytest.warns(BayesgenWarning, match="lacks"):
         table = clf.evidence_table(X[:5].drop(columns="b"))
     assert np.isnan(table["data"][:, 1]).all() and (table["values"][:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_words_of_texts_are_columns(binary):
+    texts = ["cheap pills", "win money", "meeting at noon", "see you at noon"]
+    clf = bg.BagOfWords(binary=binary).fit(pd.Series(texts), y := ["s", "s", "h", "h"])
+    words = clf.vectorizer_.get_feature_names_out()
+    X = pd.DataFrame(clf.vectorizer_.transform(texts).toarray(), columns=words)
+    counts = bg.BagOfWords(binary=binary).fit(X, y)
+    pd.testing.assert_frame_equal(clf.relevance(), counts.relevance())
+    pd.testing.assert_frame_equal(clf.evidence(texts), counts.evidence(X))
+    assert (clf.evidence_table(texts)["data"] == counts.evidence_table(X)["data"]).all()
+
+
+def test_cells_of_sparse_rows_are_not_imputed():
+    X = csr_array(np.eye(4))
+    with pytest.raises(InvalidData, match="sparse"):
+        bg.NaiveBayes(bg.Poisson()).fit(X, [0, 1, 0, 1]).impute(X)

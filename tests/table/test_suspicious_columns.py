@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -169,3 +170,27 @@ def test_a_comparison_says_it_once():
     found = bg.compare({"a": bg.NaiveBayes(), "b": bg.LDA()}, X, SPECIES, cv=2)
     assert repr(found).count("integers that rise from every row") == 1
     assert len(found.notes) == 1
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("mark", ["", "1."])
+def test_numbers_with_a_decimal_comma_are_called_such(mark, tmp_path, capsys):
+    cells = [f"{mark}{300 + i},5" for i in np.arange(40) * 7 % 40]
+    X, y = pd.DataFrame({"price": cells}), np.arange(40) * 7 % 40 // 20
+    with pytest.warns(SuspiciousColumn, match="holds numbers with a decimal comma") as caught:
+        bg.NaiveBayes().fit(X, y)
+    assert len(caught) == 1
+    exec(re.search(r"X\['price'\] = .*?\(float\)", str(caught[0].message))[0], {"X": X})
+    assert X["price"].sum() == sum(range(300, 340)) + 20 + 40_000 * bool(mark)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bg.NaiveBayes().fit(X, y)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame({"price": cells, "y": y}).to_csv(path, index=False, sep=";")
+    fit = ["fit", str(path), "--target", "y", "--sep", ";", "--model", "naive-bayes"]
+    fit += ["--out", str(tmp_path / "m.bgm")]
+    assert main(fit) == 0
+    assert "dd --decimal ,." in capsys.readouterr().err
+    path.write_text(path.read_text().replace(".", ""))
+    assert main([*fit, "--decimal", ","]) == 0
+    assert capsys.readouterr().err == ""

@@ -54,8 +54,14 @@ UNREADABLE = {
     "date": (
         pd.DataFrame({"d": pd.to_datetime(["2020"])}),
         errors.InvalidData,
-        "'d' holds dates",
+        "'d' holds dates;",
     ),
+    "durations": (
+        pd.DataFrame({"d": pd.to_timedelta([1], unit="D")}),
+        errors.InvalidData,
+        "'d' holds durations;",
+    ),
+    "times": (pl.DataFrame({"d": [datetime.time(9)]}), errors.InvalidData, "'d' holds times;"),
     "polars date": (
         pl.DataFrame({"d": [datetime.date(2020, 1, 1)]}),
         errors.InvalidData,
