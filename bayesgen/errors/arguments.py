@@ -122,11 +122,12 @@ def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> Inv
     )
 
 
-def wrong_classes(stated: Sequence, wanted: Sequence) -> InvalidArgument:
-    """Probabilities are stated for other classes than those of y."""
+def wrong_classes(stated: Sequence, wanted: Sequence, *, index: bool = False) -> InvalidArgument:
+    """Probabilities are stated for other classes than those of y; index: that of a Series."""
     return InvalidArgument(
         "class_prior names the classes {stated:listed}; y has {wanted:listed}.",
-        "Give each of these a probability.",
+        "Give each of these a probability."
+        + (" If the numbers of the Series are in this order, pass .to_numpy() of it." * index),
         stated=stated,
         wanted=wanted,
     )
