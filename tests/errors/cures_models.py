@@ -195,6 +195,23 @@ fitted().decide(table(), reject=0.1, reject_label="sick")
     fitted().decide(table(), reject=0.1, reject_label="undecided")
 fitted().decide(table(), loss={})
     None
+fitted().decide(table(), loss="0-1")
+    loss=None
+    fitted().decide(table(), loss=None)
+fitted().decide(table(), loss={"sick": {"well": 1}})
+    {(true, decided): number}
+    fitted().decide(table(), loss={("sick", "well"): 1, ("well", "sick"): 1})
+fitted().decide(table(), loss={("sick", "well"): "high"})
+    {(true, decided): number}
+fitted().decide(table(), loss=pd.DataFrame([[0, 5], [1, 0]]))
+    loss.to_numpy()
+    fitted().decide(table(), loss=pd.DataFrame([[0, 5], [1, 0]]).to_numpy())
+naive(class_prior=pd.Series([0.3, 0.7]))
+    .to_numpy()
+    naive(class_prior=pd.Series([0.3, 0.7]).to_numpy())
+naive(class_prior=pd.Series([0.3, 0.7], index=["sick", "sick"]))
+    Pass class_prior as a dict
+    naive(class_prior={"sick": 0.3, "well": 0.7})
 naive(CONSTANT, inference="mle")
     inference='exact'
     naive(CONSTANT, inference="exact")
