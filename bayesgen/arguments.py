@@ -6,7 +6,6 @@ Each function returns the argument as plain Python, or raises an error that name
 import os
 from typing import Any, TypeGuard, TypeVar
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen.errors import InvalidArgument
@@ -35,7 +34,8 @@ def by_label(name: str, value: Any) -> Any:
     Raises:
         InvalidArgument: the index of a Series of pandas has a label twice.
     """
-    if not nw.dependencies.is_pandas_series(value):
+    # a Series of polars has no index, a DataFrame and an Index of pandas lack one of the two
+    if not (hasattr(value, "index") and hasattr(value, "to_frame")):
         return value
     if not value.index.is_unique:
         raise InvalidArgument(

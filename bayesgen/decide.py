@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
@@ -167,7 +166,7 @@ def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
 
 def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
     labels = classes.tolist()
-    if nw.dependencies.is_into_dataframe(loss):
+    if hasattr(loss, "columns"):
         return _from_frame(loss, labels)
     loss = by_label("loss", loss)
     if isinstance(loss, Mapping):
@@ -196,7 +195,7 @@ def _from_frame(loss: Any, labels: list) -> tuple[list, np.ndarray]:
     Raises:
         InvalidArgument: the index is not the classes, or a label stands twice.
     """
-    index = loss.index if nw.dependencies.is_pandas_dataframe(loss) else []
+    index = getattr(loss, "index", [])  # which polars and Arrow have not
     if sorted(index, key=str) != sorted(labels, key=str) or not loss.columns.is_unique:
         raise InvalidArgument(
             "loss is a DataFrame with the index {index:listed}; the classes {labels:listed 20}, "

@@ -111,14 +111,17 @@ def not_summing_to_one(where: str, total: object) -> InvalidArgument:
 
 def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> InvalidArgument:
     """A prior guess does not broadcast to the classes and features."""
+    per_class = len(shape) == 1 and len(wanted) == 2 and wanted[0] in ("class", *shape)
     return InvalidArgument(
         "{owner}: {name} has the shape {shape}; a single number, or an array that broadcasts to "
         "{wanted}, is allowed (classes first, then features).",
-        "Reshape it to {wanted}.",
+        "If it holds a number for each class, pass numpy.reshape({name}, ({shape[0]}, 1))."
+        if per_class
+        else "Pass an array of this shape.",
         owner=owner,
         name=name,
         shape=shape,
-        wanted=wanted,
+        wanted="(" + ", ".join(map(str, wanted)) + ("," if len(wanted) == 1 else "") + ")",
     )
 
 

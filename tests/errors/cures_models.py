@@ -149,6 +149,9 @@ bg.Bernoulli(prob=1.5)
     bg.Bernoulli(prob=None)
 bg.Categorical(probs=[2.0, 3.0])
     Divide positive numbers by their sum
+naive(NUMBERS.assign(c=1.0), likelihood=bg.Normal(mean=[3.0, 5.0]))
+    numpy.reshape(mean, (2, 1))
+    naive(NUMBERS.assign(c=NUMBERS.a**2), likelihood=bg.Normal(mean=np.reshape([3.0, 5.0], (2, 1))))
 bg.MultivariateNormal(correlation=1.5)
     Pass correlation=0.0
     bg.MultivariateNormal(correlation=0.0)
@@ -273,6 +276,8 @@ of_wards(WARDS, groups="site")
 of_wards(WARDS, groups="site")
     X.assign(**{'site': ...})
     of_wards(WARDS.assign(site=WARDS["ward"]), groups="site")
+of_wards(WARDS, groups="ward").program()
+    a model with groups has no program as text, because the prior of a group
 of_wards(WARDS, groups=WARDS["ward"])
     X.assign(group=...), and pass groups='group'
     of_wards(WARDS.assign(group=WARDS["ward"]), groups="group")
@@ -435,6 +440,15 @@ qda(UNSEEN, inference="mle")
     quietly(partial(qda, UNSEEN, inference="exact"))
 bg.datasets.path("irises")
     'iris'
+stack([bg.LDA(), "naive"], NUMBERS)
+    members=[bg.LDA(), bg.NaiveBayes()]
+    stack([bg.LDA(), bg.NaiveBayes()], NUMBERS)
+stack(["nb"], NUMBERS)
+    Pass members=['naive'
+    stack(["naive"], NUMBERS)
+stack([bg.LDA], NUMBERS)
+    members=[bg.LDA()]
+    stack([bg.LDA()], NUMBERS)
 bg.KernelDiscriminant(bandwidth=1e-200)
     bandwidth is 1e-200; finite numbers above 0 (1e-150 to 1e150)
 lda(scale=np.array([1.0, -2.0]))

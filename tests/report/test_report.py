@@ -389,6 +389,16 @@ def test_program_is_the_text_of_the_classifier(titanic, html):
     assert program == titanic[0].program() and "self" not in program
 
 
+def test_groups_say_in_one_sentence_that_they_have_no_program(titanic, tmp_path):
+    _, X, y = titanic
+    clf = bg.NaiveBayes(groups="sex", random_state=0).fit(X, y)
+    said = [text for _, text in Page(written(clf, X, y, tmp_path, cv=2)).paragraphs]
+    assert (
+        "A model with groups has no program as text, because the prior of a group is an average "
+        "over strengths."
+    ) in said
+
+
 @pytest.mark.slow
 def test_kernels_say_that_they_have_no_program(tmp_path):
     X, y = bg.datasets.load_iris()
