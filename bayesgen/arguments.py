@@ -4,10 +4,11 @@ Each function returns the argument as plain Python, or raises an error that name
 """
 
 import os
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
+from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import not_one_of, out_of_range
 
 MOST_SEED = 2**32 - 1
@@ -25,6 +26,25 @@ def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite real number; True is not."""
     real = isinstance(value, int | float | np.integer | np.floating)
     return real and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def by_label(name: str, value: Any) -> Any:
+    """Return a Series as the mapping of labels to numbers that it is, other values as they are.
+
+    Raises:
+        InvalidArgument: the index of a Series of pandas has a label twice.
+    """
+    # a Series of polars has no index, a DataFrame and an Index of pandas lack one of the two
+    if not (hasattr(value, "index") and hasattr(value, "to_frame")):
+        return value
+    if not value.index.is_unique:
+        raise InvalidArgument(
+            "{name} is a Series with the label {label!r} twice; one number for each is allowed.",
+            "Pass {name} as a dict.",
+            name=name,
+            label=value.index[value.index.duplicated()][0],
+        )
+    return value.to_dict()
 
 
 def count(name: str, value: object, *, least: int = 1, default: int | None = None) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
+from bayesgen.arguments import by_label
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import not_summing_to_one, wrong_classes, wrong_prior_shape
 from bayesgen.likelihoods import supports
@@ -19,10 +20,10 @@ from bayesgen.likelihoods.dirichlet import (
     log_sums,
     simplexes_transform,
 )
-from bayesgen.typing import Traceable, Transform
+from bayesgen.typing import Series, Traceable, Transform
 
 Counts = Float[np.ndarray, " class"]
-Spec = float | int | str | np.ndarray | Sequence[float | int] | Mapping
+Spec = float | int | str | np.ndarray | Sequence[float | int] | Mapping | Series
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -200,7 +201,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
 
     Args:
         spec: a number (Dirichlet rows per class), "empirical", "uniform", an array in the order of
-            classes, or {class: probability}.
+            classes, or {class: probability}, also as a Series, whose index is the classes.
         classes: the labels in order.
         count: weight of each class in the training rows.
         frequencies: whether a number means class frequencies (maximum likelihood ignores prior
@@ -238,12 +239,13 @@ def stated_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
 
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     """Return probabilities stated by a user, checked: one per class, from 0 to 1, sum one."""
-    if isinstance(spec, Mapping):
+    stated = by_label("class_prior", spec)
+    if isinstance(stated, Mapping):
         wanted = list(classes)
-        if set(spec) != set(wanted):
-            raise wrong_classes(list(spec), wanted)
-        spec = [spec[c] for c in wanted]
-    probs = np.asarray(spec, dtype=float)
+        if set(stated) != set(wanted):
+            raise wrong_classes(list(stated), wanted, index=stated is not spec)
+        stated = [stated[c] for c in wanted]
+    probs = np.asarray(stated, dtype=float)
     if probs.shape != (len(classes),):
         raise wrong_prior_shape("class_prior", "probabilities", probs.shape, (len(classes),))
     supports.require("class_prior", "probabilities", probs, "fraction")
@@ -267,7 +269,7 @@ def require_possible(spec: Spec, classes: np.ndarray) -> None:
             "needs a probability above 0.",
             "Pass class_prior='empirical'; after the fit clf.with_class_prior({value!r}) rules "
             "it out.",
-            value=spec,
+            value=by_label("class_prior", spec),
             labels=impossible.tolist(),
         )
 

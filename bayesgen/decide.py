@@ -4,23 +4,24 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from bayesgen import arguments
-from bayesgen.arguments import is_number
+from bayesgen.arguments import by_label, is_number
 from bayesgen.errors import Cure, InvalidArgument, Words
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods.base import blanked, is_missing
 from bayesgen.predict import log_density
-from bayesgen.typing import Encoded, Joint
+from bayesgen.typing import DataFrame, Encoded, Joint
 
 DRAWS = 1000
 NOVELTY_DRAWS = 40
 """Simulated rows expected below a novelty threshold: its standard error is a sixth of it."""
 
-Loss = Mapping | np.ndarray | list | None
+Loss = Mapping | np.ndarray | list | DataFrame | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,6 +34,15 @@ class Losses:
 
     decisions: Shaped[np.ndarray, " label"]
     cost: Float[np.ndarray, "class decision"]
+
+    def pairs(self, classes: np.ndarray) -> dict[tuple, float]:
+        """Return {(true, decided): cost} of all pairs but right decisions without a cost."""
+        return {
+            (true, decided): cost
+            for true, costs in zip(classes.tolist(), self.cost.tolist(), strict=True)
+            for decided, cost in zip(self.decisions.tolist(), costs, strict=True)
+            if true != decided or cost
+        }
 
     def expected(self, proba: Joint) -> Float[np.ndarray, "row decision"]:
         """Return the posterior expected loss of each decision: the sum over classes of P cost."""
@@ -81,16 +91,17 @@ def rule(
     Args:
         loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
             `classes`, or {(true, decided): cost} for every pair of different labels; a right
-            decision costs 0 unless stated. Decisions of a mapping need not be classes ("treat").
+            decision costs 0 unless stated. Decisions of a mapping need not be classes ("treat"). A
+            DataFrame of pandas is such a mapping: true classes as index, decisions as columns.
         classes: labels, shape (class,).
         reject: cost of leaving a row undecided, or None for never.
         novelty: typicality below which a row is rejected regardless of its loss, or None for never.
         reject_label: label of rejected rows; None: "reject" among text, -1 among numbers.
 
     Raises:
-        InvalidArgument: a matrix of another shape, costs that are not finite, pairs left out,
-            labels that are not classes, a reject label that is a class; novelty is not between 0
-            and 1.
+        InvalidArgument: none of these, a matrix of another shape, costs that are not finite, pairs
+            left out, labels that are not classes, a reject label that is a class; novelty is not
+            between 0 and 1.
     """
     if novelty is not None:
         arguments.share("novelty", novelty, default=0.01)
@@ -155,11 +166,17 @@ def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
 
 def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
     labels = classes.tolist()
+    if hasattr(loss, "columns"):
+        return _from_frame(loss, labels)
+    loss = by_label("loss", loss)
     if isinstance(loss, Mapping):
         return _from_pairs(loss, labels)
     if loss is None:
         return labels, 1.0 - np.eye(len(labels))
-    cost = np.asarray(loss, dtype=float)
+    try:
+        cost = np.asarray(loss, dtype=float)
+    except (TypeError, ValueError):
+        raise _no_costs(loss) from None
     if cost.shape != (len(labels), len(labels)):
         raise InvalidArgument(
             "loss has the shape {shape}; the classes {labels:listed} need ({labels:len}, "
@@ -172,8 +189,45 @@ def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
     return labels, cost
 
 
+def _from_frame(loss: Any, labels: list) -> tuple[list, np.ndarray]:
+    """Return decisions and costs of a DataFrame by its labels, as those of a mapping.
+
+    Raises:
+        InvalidArgument: the index is not the classes, or a label stands twice.
+    """
+    index = getattr(loss, "index", [])  # which polars and Arrow have not
+    if sorted(index, key=str) != sorted(labels, key=str) or not loss.columns.is_unique:
+        raise InvalidArgument(
+            "loss is a DataFrame with the index {index:listed}; the classes {labels:listed 20}, "
+            "each once, are needed, and each decision once among the columns.",
+            "Pass {{(true, decided): cost}}, or, if rows and columns are in the order of the "
+            "classes, loss.to_numpy().",
+            index=list(index),
+            labels=labels,
+        )
+    rows = zip(index, loss.to_numpy().tolist(), strict=True)
+    costs = {(k, d): c for k, row in rows for d, c in zip(loss.columns, row, strict=True)}
+    return _from_pairs(costs, labels)
+
+
+def _no_costs(found: object) -> InvalidArgument:
+    return InvalidArgument(
+        "loss holds {found!r}; allowed are numbers as a matrix (true class, decided class), a "
+        "DataFrame with these labels, or {{(true, decided): number}}.",
+        "Pass loss=None if every wrong class costs 1.",
+        found=found,
+    )
+
+
 def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
-    pairs = {tuple(pair): float(cost) for pair, cost in loss.items()}
+    pairs: dict[tuple, float] = {}
+    for pair, cost in loss.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise _no_costs({pair: cost})
+        try:
+            pairs[pair] = float(cost)
+        except (TypeError, ValueError):
+            raise _no_costs({pair: cost}) from None
     if not pairs:
         raise InvalidArgument(
             "loss is empty; pass a cost for every pair of the classes {labels:listed 20}, or "

@@ -201,22 +201,27 @@ def _check(
         raise out_of_range("n_jobs", n_jobs, allowed, "Pass n_jobs=1.")
     if not isinstance(classifiers, Mapping) or not classifiers:
         several = classifiers if isinstance(classifiers, list | tuple) else []
+        several = several if all(map(_is_classifier, several)) else []
         names = [f"'{type(clf).__name__} {i}': classifiers[{i}]" for i, clf in enumerate(several)]
         raise InvalidArgument(
-            "classifiers is of type {kind}; a mapping of at least one name to a classifier is "
-            "needed.",
+            "classifiers is of type {kind}; a mapping of at least one name to a classifier, an "
+            "instance that has predict_proba, is needed.",
             "Pass {{{names}}}.",
             kind=type(classifiers).__name__,
-            names=", ".join(names) or "'linear': bg.LDA()",
+            names=", ".join(names) or "'naive': bg.NaiveBayes()",
         )
     for name, estimator in classifiers.items():
-        if not hasattr(estimator, "predict_proba") or isinstance(estimator, type):
+        if not _is_classifier(estimator):
             raise out_of_range(
                 f"classifiers[{name!r}]",
                 estimator,
                 "an instance that has predict_proba",
                 f"Pass {{{name!r}: bg.LDA()}}, or another classifier.",
             )
+
+
+def _is_classifier(value: object) -> bool:
+    return hasattr(value, "predict_proba") and not isinstance(value, type)
 
 
 # -- Fits ------------------------------------------------------------------------------------------

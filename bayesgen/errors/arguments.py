@@ -111,22 +111,26 @@ def not_summing_to_one(where: str, total: object) -> InvalidArgument:
 
 def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> InvalidArgument:
     """A prior guess does not broadcast to the classes and features."""
+    per_class = len(shape) == 1 and len(wanted) == 2 and wanted[0] in ("class", *shape)
     return InvalidArgument(
         "{owner}: {name} has the shape {shape}; a single number, or an array that broadcasts to "
         "{wanted}, is allowed (classes first, then features).",
-        "Reshape it to {wanted}.",
+        "If it holds a number for each class, pass numpy.reshape({name}, ({shape[0]}, 1))."
+        if per_class
+        else "Pass an array of this shape.",
         owner=owner,
         name=name,
         shape=shape,
-        wanted=wanted,
+        wanted="(" + ", ".join(map(str, wanted)) + ("," if len(wanted) == 1 else "") + ")",
     )
 
 
-def wrong_classes(stated: Sequence, wanted: Sequence) -> InvalidArgument:
-    """Probabilities are stated for other classes than those of y."""
+def wrong_classes(stated: Sequence, wanted: Sequence, *, index: bool = False) -> InvalidArgument:
+    """Probabilities are stated for other classes than those of y; index: that of a Series."""
     return InvalidArgument(
         "class_prior names the classes {stated:listed}; y has {wanted:listed}.",
-        "Give each of these a probability.",
+        "Give each of these a probability."
+        + (" If the numbers of the Series are in this order, pass .to_numpy() of it." * index),
         stated=stated,
         wanted=wanted,
     )

@@ -61,10 +61,13 @@ class Message:
         self.fields |= fields
         return self
 
-    def written(self, language: Language) -> str:
-        """Return the sentence for a reader of Python, or of the command line."""
+    def written(self, language: Language, *, cure: bool = True) -> str:
+        """Return the sentence for a reader of Python, or of the command line.
+
+        cure: whether to say what to type instead.
+        """
         where = f"{self.place}: " if str(self.place) else ""
-        parts = (self._written(self.problem, language), self._cure(language))
+        parts = (self._written(self.problem, language), self._cure(language) if cure else "")
         return where + " ".join(filter(None, parts))
 
     def _cure(self, language: Language) -> str:

@@ -14,6 +14,13 @@ def unsupported(what: str | Words, reason: str, cure: str | Cure) -> Unsupported
     return UnsupportedOperation("{what}: {reason}.", cure, what=what, reason=reason)
 
 
+def no_program(what: str, reason: str, cure: str | Cure) -> UnsupportedOperation:
+    """A model cannot be written as a NumPyro program."""
+    return UnsupportedOperation(
+        "{what} has no program as text, because {reason}.", cure, what=what, reason=reason
+    )
+
+
 def no_closed_form(family: str, asked: object = None) -> UnsupportedOperation:
     """The family has no conjugate update; `asked` is the method that rests on one."""
     return UnsupportedOperation(

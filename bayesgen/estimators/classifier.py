@@ -67,8 +67,8 @@ class Classifier(Estimator):
         remainder: columns that a mapping of likelihoods omits are rejected (None), modeled as under
             likelihood="auto" ("auto"), or ignored even if absent ("drop").
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
-            array or {class: probability}. Under maximum likelihood a number means class
-            frequencies.
+            array, {class: probability} or a Series, whose index names the classes. Under maximum
+            likelihood a number means class frequencies.
         inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
             or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
         unseen: "missing" treats a level absent from the training rows as missing, with a warning;
@@ -576,7 +576,7 @@ class Classifier(Estimator):
         Args:
             X_new: rows.
             prior: Dirichlet rows per class, one number, an array in the order of `classes_` or
-                {class: rows}; a class of 0 is excluded.
+                {class: rows}, also as a Series; a class of 0 is excluded.
             method: "auto", "density" or "left_out".
             draws: of the posterior.
             sample_weight: one whole number for each row: 2 counts it twice.
@@ -731,7 +731,8 @@ class Classifier(Estimator):
             X: rows.
             loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
                 `classes_`, or {(true, decided): cost} for every pair of different labels. In a
-                mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}.
+                mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}. A
+                DataFrame is read by its labels: true classes as index, decisions as columns.
             reject: cost of leaving a row undecided, in the unit of loss; None: no row is rejected.
             novelty: rows whose `typicality` is below this are rejected regardless of their loss.
             reject_label: label of undecided rows; None: "reject", or -1 among numbers.

@@ -555,8 +555,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return a fitted copy with other class probabilities (label shift).
 
         Args:
-            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, or
-                the result of `estimate_prevalence`, whose uncertainty widens intervals (as a
+            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, a
+                Series, whose index names the classes (y.value_counts(normalize=True)), or the
+                result of `estimate_prevalence`, whose uncertainty widens intervals (as a
                 Dirichlet distribution with the same means and total variance). A class of
                 probability 0 is excluded.
         """

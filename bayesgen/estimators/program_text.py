@@ -4,7 +4,7 @@ import re
 from textwrap import indent, wrap
 
 from bayesgen.classes import Spec
-from bayesgen.errors.operations import unsupported
+from bayesgen.errors.operations import no_program
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference.missing import with_one_prior
 from bayesgen.likelihoods.description import literal
@@ -43,8 +43,8 @@ def model_functions(state: TrainingState, prior: Spec, name: str) -> list[str]:
         UnsupportedOperation: a likelihood has no text (see `block_text`).
     """
     if state.statistics.groups:
-        raise unsupported(
-            "the program of groups as text",
+        raise no_program(
+            "a model with groups",
             "the prior of a group is an average over strengths",
             "Leave out groups=, or see models/hierarchical_naive_bayes.py.",
         )

@@ -11,6 +11,7 @@ from typing import cast, get_args
 
 from sklearn.base import BaseEstimator
 
+from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
@@ -138,7 +139,8 @@ class ModelFile(Registry):
             return PROGRAM, {"path": import_path(value)}
         if not isinstance(value, BaseEstimator):
             return super().apart(value)
-        cls, parameters = type(value), value.get_params(deep=False)
+        cls, stated = type(value), value.get_params(deep=False)
+        parameters = {name: arguments.by_label(name, part) for name, part in stated.items()}
         self.story = parameters.get("story") or self.story
         if vectorizers().get(name := f"sklearn.{cls.__name__}") is cls:
             fitted = {key: vars(value)[key] for key in VOCABULARY if key in vars(value)}

@@ -28,7 +28,7 @@ from bayesgen.errors import (
     warn,
     words_of,
 )
-from bayesgen.errors.arguments import not_an_instance, not_one_of
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import sparse_for
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
@@ -477,7 +477,14 @@ class StackedClassifier(Classifier):
             return suited
         for name in self.members:
             if name not in suited:
-                raise not_one_of("member", name, list(suited))
+                raise InvalidArgument(
+                    "members holds {name!r}; the members that suit the table are "
+                    "{suited:listed 20}.",
+                    "Pass members={some}.",
+                    name=name,
+                    suited=list(suited),
+                    some=[*suited][:2],
+                )
         return {str(name): suited[str(name)] for name in self.members}
 
     def _left_out_as_wide(self, table: Table) -> dict[str, str]:
@@ -861,7 +868,16 @@ def _width(table: Table) -> int:
 def _checked_member(member: object) -> Classifier:
     """Validate a member: a classifier of this library with its own statistics."""
     if isinstance(member, type):
-        raise not_an_instance("member", member)
+        raise InvalidArgument(
+            "members holds the class {kind}; an instance is needed.",
+            "Pass {kind}(), with parentheses: members=[bg.{kind}()].",
+            kind=member.__name__,
+        )
     if not isinstance(member, Classifier) or isinstance(member, StackedClassifier):
-        raise not_one_of("member", member, [Code("bg.LDA()")])
+        raise InvalidArgument(
+            "members holds {found!r}; classifiers of this library that are no stacks are allowed, "
+            "or names of automatic members alone: names and classifiers are not mixed.",
+            "Pass members=[bg.LDA(), bg.NaiveBayes()], or members=['naive'].",
+            found=member,
+        )
     return member

@@ -8,7 +8,7 @@ import pprint
 from collections.abc import Sequence
 from textwrap import indent
 
-from bayesgen.errors.operations import unsupported
+from bayesgen.errors.operations import no_program
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.protocols import Vocabulary
 
@@ -53,7 +53,7 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
         reason = f"it would name {len(columns):,} words, and at most {MOST_WORDS} are written"
         cure = f"Count fewer: vectorizer=CountVectorizer(max_features={MOST_WORDS})."
     if part.improper or many or not _is_stated(part):
-        raise unsupported(f"the program of {part.title} as text", reason, cure)
+        raise no_program(part.title, reason, cure)
     numbers, cells = part.program_numbers(), part.program_cells
     looped = any(not isinstance(code, str) for code in numbers.values())
     before, inside, apart = [], [], {"column": [repr(column) for column in columns]}

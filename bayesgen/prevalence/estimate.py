@@ -143,12 +143,12 @@ def _counts_them(
 
 
 def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:
-    """Return Dirichlet rows of each class: of one number, an array or {class: rows}.
+    """Return Dirichlet rows of each class: of one number, an array or {class: rows} or a Series.
 
     Raises:
         InvalidArgument: not finite, negative, all 0, or of other classes.
     """
-    labels = classes.tolist()
+    labels, prior = classes.tolist(), arguments.by_label("prior", prior)
     if isinstance(prior, Mapping):
         if set(prior) != set(labels):
             raise unusable_prevalence_prior(prior, labels)

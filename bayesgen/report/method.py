@@ -37,7 +37,7 @@ def method(subject: Subject) -> Values:
     try:
         program, reason = subject.clf.program(), ""
     except BayesgenError as error:
-        program, reason = "", subject.worded(error)
+        program, reason = "", subject.worded(error, cure=False)
     return {
         "report": report,
         "inference": INFERENCES.get(report.method, report.method),

@@ -26,7 +26,8 @@ def reproduction(subject: Subject, command: str | None, date: datetime.date) -> 
 
 
 def _call(subject: Subject) -> str:
-    options = f"cv={subject.cv}, random_state={subject.seed}, loss={subject.loss!r}"
+    loss = None if subject.loss is None else subject.rule.pairs(subject.clf.classes_)
+    options = f"cv={subject.cv}, random_state={subject.seed}, loss={loss}"
     if subject.by is not None:
         options += f", by={subject.by!r}" if isinstance(subject.by, str | int) else ", by=by"
     call = f'clf.report_html("report.html", X, y, {options}, reject={subject.reject:g})'

@@ -67,10 +67,15 @@ class Subject:
     seed: int
     language: Language = "python"
 
-    def worded(self, problem: BayesgenError | BayesgenWarning | Words | str) -> str:
-        """Return a sentence of the library, with what to type in the language of the report."""
+    def worded(
+        self, problem: BayesgenError | BayesgenWarning | Words | str, *, cure: bool = True
+    ) -> str:
+        """Return a sentence of the library, with what to type in the language of the report.
+
+        cure: whether to say what to type instead.
+        """
         if isinstance(problem, BayesgenError | BayesgenWarning):
-            words = problem.written(self.language)
+            words = problem.written(self.language, cure=cure)
         else:
             words = problem if isinstance(problem, str) else problem.text(self.language)
         return f"{words[:1].upper()}{words[1:]}"

@@ -91,8 +91,8 @@ def read_target(
         NumPy dtype.
 
     Raises:
-        InvalidData: y is None, has more than one column, mixes types, or is of another length; some
-            labels are missing, and may not be.
+        InvalidData: y is None, has more than one column, mixes types, holds dates or durations, or
+            is of another length; some labels are missing, and may not be.
 
     Warns:
         BayesgenWarning: -1 or blank text was taken for a mark; classes, not all of them of earlier
@@ -149,7 +149,7 @@ def _coded(labels: nw.Series | np.ndarray, *, marks: bool) -> tuple[Target, int]
     marks: whether -1 among words is none either.
 
     Raises:
-        InvalidData: labels of several types.
+        InvalidData: labels of several types, or of one that is not allowed.
     """
     import pandas as pd
 
@@ -158,6 +158,8 @@ def _coded(labels: nw.Series | np.ndarray, *, marks: bool) -> tuple[Target, int]
         dtype, column = np.dtype(object), arrow_column("y", labels, declared=False)
     elif labels.dtype.kind not in "OU":
         codes, classes = pd.factorize(labels, sort=True)
+        if labels.dtype.kind in NO_LABELS and len(classes):
+            raise _several_types(labels)
         return Target(np.asarray(classes), codes), 0
     else:
         try:
@@ -373,6 +375,10 @@ DTYPES: dict[str, type] = {
     "mixed-integer-float": np.float64,
 }
 """Types of objects, as pandas names them -> their dtype in an array."""
+
+
+NO_LABELS = "mMcSV"
+"""Kinds of dtypes that are no labels: durations, dates, complex numbers, bytes and records."""
 
 
 def _several_types(labels: np.ndarray) -> InvalidData:

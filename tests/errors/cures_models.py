@@ -151,6 +151,9 @@ bg.Bernoulli(prob=1.5)
     bg.Bernoulli(prob=None)
 bg.Categorical(probs=[2.0, 3.0])
     Divide positive numbers by their sum
+naive(NUMBERS.assign(c=1.0), likelihood=bg.Normal(mean=[3.0, 5.0]))
+    numpy.reshape(mean, (2, 1))
+    naive(NUMBERS.assign(c=NUMBERS.a**2), likelihood=bg.Normal(mean=np.reshape([3.0, 5.0], (2, 1))))
 bg.MultivariateNormal(correlation=1.5)
     Pass correlation=0.0
     bg.MultivariateNormal(correlation=0.0)
@@ -197,6 +200,23 @@ fitted().decide(table(), reject=0.1, reject_label="sick")
     fitted().decide(table(), reject=0.1, reject_label="undecided")
 fitted().decide(table(), loss={})
     None
+fitted().decide(table(), loss="0-1")
+    loss=None
+    fitted().decide(table(), loss=None)
+fitted().decide(table(), loss={"sick": {"well": 1}})
+    {(true, decided): number}
+    fitted().decide(table(), loss={("sick", "well"): 1, ("well", "sick"): 1})
+fitted().decide(table(), loss={("sick", "well"): "high"})
+    {(true, decided): number}
+fitted().decide(table(), loss=pd.DataFrame([[0, 5], [1, 0]]))
+    loss.to_numpy()
+    fitted().decide(table(), loss=pd.DataFrame([[0, 5], [1, 0]]).to_numpy())
+naive(class_prior=pd.Series([0.3, 0.7]))
+    .to_numpy()
+    naive(class_prior=pd.Series([0.3, 0.7]).to_numpy())
+naive(class_prior=pd.Series([0.3, 0.7], index=["sick", "sick"]))
+    Pass class_prior as a dict
+    naive(class_prior={"sick": 0.3, "well": 0.7})
 naive(CONSTANT, inference="mle")
     inference='exact'
     naive(CONSTANT, inference="exact")
@@ -258,6 +278,8 @@ of_wards(WARDS, groups="site")
 of_wards(WARDS, groups="site")
     X.assign(**{'site': ...})
     of_wards(WARDS.assign(site=WARDS["ward"]), groups="site")
+of_wards(WARDS, groups="ward").program()
+    a model with groups has no program as text, because the prior of a group
 of_wards(WARDS, groups=WARDS["ward"])
     X.assign(group=...), and pass groups='group'
     of_wards(WARDS.assign(group=WARDS["ward"]), groups="group")
@@ -428,6 +450,15 @@ qda(UNSEEN, inference="mle")
     quietly(partial(qda, UNSEEN, inference="exact"))
 bg.datasets.path("irises")
     'iris'
+stack([bg.LDA(), "naive"], NUMBERS)
+    members=[bg.LDA(), bg.NaiveBayes()]
+    stack([bg.LDA(), bg.NaiveBayes()], NUMBERS)
+stack(["nb"], NUMBERS)
+    Pass members=['naive'
+    stack(["naive"], NUMBERS)
+stack([bg.LDA], NUMBERS)
+    members=[bg.LDA()]
+    stack([bg.LDA()], NUMBERS)
 bg.KernelDiscriminant(bandwidth=1e-200)
     bandwidth is 1e-200; finite numbers above 0 (1e-150 to 1e150)
 lda(scale=np.array([1.0, -2.0]))

@@ -95,6 +95,10 @@ def batches(*parts, **options):
     return clf
 
 
+def durations():
+    return pd.Series(pd.to_timedelta([1, 1, 1, 2, 2, 2], unit="h"))
+
+
 def dates():
     return pd.date_range("2020-01-01", periods=6)
 
@@ -325,6 +329,9 @@ naive(y=[[1], [1, 2], [1], [2], [2], [2]])
 naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object))
     y.astype(str)
     naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object).astype(str))
+naive(y=durations())
+    y.astype(str)
+    naive(y=durations().astype(str))
 naive(y=[0, 1, np.inf, 0, 1, 1])
     keep = numpy.isfinite(y); fit(X[keep], y[keep])
     kept(np.array([0, 1, np.inf, 0, 1, 1]), np.isfinite)

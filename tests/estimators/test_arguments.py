@@ -260,6 +260,13 @@ def test_compare_without_names_says_how_to_name_them():
     assert list(bg.compare(named, *iris(), cv=2, progress=False).table.index) == ["LDA 0", "LDA 1"]
 
 
+def test_compare_of_names_says_what_a_classifier_is():
+    with pytest.raises(errors.InvalidArgument, match="classifiers is of type list") as caught:
+        bg.compare(["naive", "linear"], *iris())
+    named = eval(re.search(r"\{.*\}", str(caught.value))[0], {"bg": bg})
+    assert list(bg.compare(named, *iris(), cv=2, progress=False).table.index) == ["naive"]
+
+
 @pytest.mark.parametrize("classifiers", [{}, "lda", {"lda": bg.LDA}, {"lda": 3}])
 def test_compare_refuses_what_is_no_classifier(classifiers):
     with pytest.raises(errors.InvalidArgument, match=r"^classifiers.*Pass {"):

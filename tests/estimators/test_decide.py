@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -148,3 +149,58 @@ def test_a_true_class_that_is_none_is_refused(iris):
     clf, X = iris
     with pytest.raises(InvalidArgument, match="true class 'rose'"):
         clf.decide(X, loss={("rose", "setosa"): 1})
+
+
+# -- costs with labels -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [[2, 0, 1], [1, 2, 0], [2, 1, 0]])
+def test_frame_of_costs_is_read_by_its_labels(iris, order):
+    clf, X = iris
+    cost = np.random.default_rng(0).gamma(1.0, 2.0, (3, 3))
+    frame = pd.DataFrame(cost, index=clf.classes_, columns=clf.classes_)
+    shuffled = frame.iloc[order, order[::-1]]
+    assert (clf.decide(X, shuffled) == clf.decide(X, cost)).all()
+    assert (clf.decide(X, shuffled.stack()) == clf.decide(X, cost)).all()
+
+
+def test_columns_of_a_frame_may_be_actions(iris):
+    clf, X = iris
+    cost = np.random.default_rng(1).gamma(1.0, 2.0, (3, 2))
+    frame = pd.DataFrame(cost, index=clf.classes_, columns=["treat", "wait"])
+    pairs = {(k, d): frame.loc[k, d] for k in frame.index for d in frame.columns}
+    assert (clf.decide(X, frame) == clf.decide(X, pairs)).all()
+    assert set(clf.decide(X, frame)) <= {"treat", "wait"}
+
+
+@pytest.mark.parametrize(
+    "index", [["sitosa", "versicolor", "virginica"], [0, 1, 2], ["setosa"] * 3]
+)
+def test_index_of_a_frame_must_be_the_classes(iris, index):
+    clf, X = iris
+    with pytest.raises(InvalidArgument, match="loss is a DataFrame with the index"):
+        clf.decide(X, pd.DataFrame(1 - np.eye(3), index=index, columns=clf.classes_))
+
+
+def test_frame_without_an_index_is_refused(iris):
+    clf, X = iris
+    frame = pl.DataFrame(1 - np.eye(3), schema=clf.classes_.tolist())
+    with pytest.raises(InvalidArgument, match="the index nothing"):
+        clf.decide(X, frame)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        {"setosa": {"virginica": 1}},
+        {"setosa:virginica": 1},
+        {"ab": 1},
+        "0-1",
+        [["a"] * 3] * 3,
+        {("setosa", "virginica"): None},
+    ],
+)
+def test_other_forms_of_costs_are_refused_in_one_sentence(iris, loss):
+    clf, X = iris
+    with pytest.raises(InvalidArgument, match=r"loss holds .*allowed are numbers as a matrix"):
+        clf.decide(X, loss)

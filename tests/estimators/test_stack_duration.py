@@ -45,8 +45,9 @@ def test_a_name_that_does_not_suit_the_table_is_refused(rows):
     X, y = rows
     with pytest.raises(InvalidArgument, match=r"'linear'.*'naive'"):
         bg.StackedClassifier(["naive", "linear"]).fit(X[["level"]], y)
-    with pytest.raises(InvalidArgument, match="member"):
-        bg.StackedClassifier(["naive", bg.LDA()]).fit(X, y)
+    for mixed in (["naive", bg.LDA()], [bg.LDA(), "naive"]):
+        with pytest.raises(InvalidArgument, match="names and classifiers are not mixed"):
+            bg.StackedClassifier(mixed).fit(X, y)
 
 
 def test_names_are_saved(rows, tmp_path):

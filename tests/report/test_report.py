@@ -1,5 +1,6 @@
 """The HTML report: order, counts, rows out of fold, colors of warnings, equal bytes."""
 
+import ast
 import datetime
 import itertools
 import re
@@ -205,7 +206,7 @@ def test_abstaining_rows_are_counted(html, out_of_fold):
 def test_costs_are_those_of_the_decisions(titanic, out_of_fold, tmp_path):
     loss = {("yes", "no"): 5, ("no", "yes"): 1}
     page = Page(written(*titanic, tmp_path, loss=loss))
-    assert "loss={('yes', 'no'): 5, ('no', 'yes'): 1}" in page.code[-1]
+    assert "loss={('no', 'yes'): 1.0, ('yes', 'no'): 5.0}" in page.code[-1]
     rows = page.table("decision", "cost a row")
     proba, codes = out_of_fold
     cost = np.array([[0, 1], [5, 0]])
@@ -214,6 +215,16 @@ def test_costs_are_those_of_the_decisions(titanic, out_of_fold, tmp_path):
     assert rows[1][1] == f"{cost[codes, proba.argmax(axis=1)].mean():.3f}"
     constant = min(cost[codes, 0].mean(), cost[codes, 1].mean())
     assert rows[2][1] == f"{constant:.3f}"
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, np.asarray])
+def test_costs_of_any_form_are_written_as_a_mapping(titanic, tmp_path, form):
+    names = ["no", "yes"]
+    costs = [[0, 1], [5, 0]]
+    loss = pd.DataFrame(costs, index=names, columns=names) if form is pd.DataFrame else form(costs)
+    code = Page(written(*titanic, tmp_path, loss=loss, cv=2)).code[-1]
+    assert "loss={('no', 'yes'): 1.0, ('yes', 'no'): 5.0}" in code
+    ast.parse(code)
 
 
 def test_actions_of_the_user_are_decided(titanic, tmp_path):
@@ -376,6 +387,16 @@ def test_counts_are_stated_where_parameters_are_cut(tmp_path):
 def test_program_is_the_text_of_the_classifier(titanic, html):
     (program,) = [code for code in Page(html).code if "InverseGamma" in code]
     assert program == titanic[0].program() and "self" not in program
+
+
+def test_groups_say_in_one_sentence_that_they_have_no_program(titanic, tmp_path):
+    _, X, y = titanic
+    clf = bg.NaiveBayes(groups="sex", random_state=0).fit(X, y)
+    said = [text for _, text in Page(written(clf, X, y, tmp_path, cv=2)).paragraphs]
+    assert (
+        "A model with groups has no program as text, because the prior of a group is an average "
+        "over strengths."
+    ) in said
 
 
 @pytest.mark.slow

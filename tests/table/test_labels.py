@@ -103,3 +103,29 @@ def test_moments_are_those_of_each_class_however_rows_lie(rng, order, missing):
         np.testing.assert_allclose(mean[k], np.nanmean(rows, axis=0), rtol=1e-12)
         np.testing.assert_allclose(squares[k], np.nanvar(rows, axis=0) * count[k], rtol=1e-9)
     assert not count[4].any()
+
+
+DAYS = pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"] * 3))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        DAYS,
+        DAYS.to_numpy(),
+        DAYS.dt.tz_localize("UTC"),
+        DAYS - DAYS[0],
+        pl.Series(DAYS.to_numpy()),
+        pa.array(DAYS),
+        np.array([b"a", b"b"]),
+        np.array([1j, 2j]),
+    ],
+)
+def test_dates_and_other_kinds_are_no_labels(labels):
+    """They cannot be saved, nor written as cells of any container."""
+    with pytest.raises(bg.errors.InvalidData, match="text, numbers or booleans are allowed"):
+        read_target(labels)
+
+
+def test_missing_dates_mark_rows_without_a_label():
+    assert read_target(np.array(["NaT"] * 2, dtype="datetime64[D]")).n_missing == 2
