@@ -278,7 +278,6 @@ def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
         ("a,y\n1,u\n2,\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
         ("a,y\n1,\n2,\n", ("--target", "y"), "the column of classes has 0 classes"),
         ("a,y\n", ("--target", "y"), "has column names but no rows"),
-        ("a,a,y\n1,2,u\n", ("--target", "y"), "columns named"),
     ):
         path.write_text(text)
         printed = refused(capsys, "fit", path, "--out", out, *arguments)
