@@ -64,7 +64,8 @@ def test_sets_are_those_of_fits_to_one_row_more(name):
     new.loc[0, "site"] = "never seen"
     clf = CLASSIFIERS[name].fit(X, y)
     expected = refitted_p_values(clf, X, y, new)
-    for coverage in (0.5, 0.6, 0.7, 0.8, 0.9):
+    # p-values are tenths: at each of them, and where it is just exceeded
+    for coverage in np.concatenate([np.arange(1, 10), np.arange(1, 10) - 0.9]) / 10:
         found, method = clf.predict_set(new, coverage, return_method=True)
         assert method == "full"
         np.testing.assert_array_equal(found, expected > 1 - coverage + 1e-12)
@@ -75,9 +76,10 @@ def test_of_numbers_that_depend_on_each_other_too():
     X, new = X[["dose"]].assign(half=X.dose**2), mixed(2, seed=1)[0][["dose"]]
     new["half"] = new.dose**2 - 0.1
     for clf in (bg.LDA(), bg.QDA()):
-        found = clf.fit(X, y).predict_set(new, 0.7, method="full")
-        expected = refitted_p_values(clf, X, y, new) > 0.3 + 1e-12
-        np.testing.assert_array_equal(found, expected)
+        expected = refitted_p_values(clf.fit(X, y), X, y, new)
+        for coverage in (0.3, 0.65, 0.7):
+            found = clf.predict_set(new, coverage, method="full")
+            np.testing.assert_array_equal(found, expected > 1 - coverage + 1e-12)
 
 
 def naive(n=60):
