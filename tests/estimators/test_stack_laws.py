@@ -378,6 +378,14 @@ def test_folds_of_rows_do_not_depend_on_their_order(rng):
     assert np.ptp(shares, axis=1).max() <= 1
 
 
+def test_the_order_by_content_does_not_depend_on_that_of_the_call():
+    (rows,) = few_stack()._kept()
+    one, other = rows.by_content(), rows.only(np.arange(7)[::-1]).by_content()
+    np.testing.assert_array_equal(one.codes, other.codes)
+    for column, turned in zip(one.table.columns, other.table.columns, strict=True):
+        np.testing.assert_array_equal(column.values, turned.values)
+
+
 def test_types_that_change_between_calls_are_refused():
     X, y = iris()
     stack = bg.StackedClassifier([bg.NaiveBayes()]).fit(X, y)
