@@ -96,7 +96,7 @@ def test_draws_are_of_all_strengths_by_their_evidence(sampler, covariance):
         sample = importance_sample(data, rng, 20_000)
         params, size = sample.params, sample.effective
     else:
-        params, details = augment(data, rng, draws=1000, warmup=50, chains=4)
+        params, details = augment(data, rng, draws=500, warmup=50, chains=4)
         params, size = {k: v.reshape(-1, *v.shape[2:]) for k, v in params.items()}, details["ess"]
     found = values(params)
     error = found.std(axis=0) * np.sqrt(1 / size + 1 / 5000)

@@ -117,10 +117,10 @@ def test_the_evidence_is_that_of_one_step_at_a_time(name):
 
 @pytest.fixture(scope="module")
 def table():
-    """Return two columns that tell classes apart, 20 and a level that do not, and labels."""
+    """Return two columns that tell classes apart, 8 and a level that do not, and labels."""
     rng = np.random.default_rng(0)
     y = np.arange(40) % 3
-    X = pd.DataFrame(rng.standard_normal((40, 21))).rename(columns=lambda j: f"x{j}")
+    X = pd.DataFrame(rng.standard_normal((40, 9))).rename(columns=lambda j: f"x{j}")
     X = X.rename(columns={"x0": "a"})
     X["a"] += 2.0 * y
     X["e"] = np.where(rng.random(40) < 0.8, y, 0).astype(str)

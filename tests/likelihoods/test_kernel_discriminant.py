@@ -105,17 +105,20 @@ def test_leaving_out_is_a_mixture_of_refits_at_every_bandwidth(lose):
     away = weight if lose == "all" else np.minimum(weight, 1.0)
     found = left_out(bg.KernelDiscriminant(), x, y, weight, away)
     log_weight = fitted(bg.KernelDiscriminant(), x, y, weight).log_weight
-    refits = np.empty((30, 3, len(GRID)))
-    for i, g in np.ndindex(30, len(GRID)):
+    compared = [0, 4, 5, 11, 18, 29]  # two of them are equal
+    refits = np.empty((len(compared), 3, len(GRID)))
+    for at, g in np.ndindex(len(compared), len(GRID)):
+        i = compared[at]
         less = weight - away * (np.arange(30) == i)
         kept = less > 0
         part = fitted(bg.KernelDiscriminant(float(GRID[g])), x[kept], y[kept], less[kept])
-        refits[i, :, g] = part.log_predictive(x[i : i + 1])[0]
+        refits[at, :, g] = part.log_predictive(x[i : i + 1])[0]
     total = np.array([weight[(x == row).all(axis=1)].sum() for row in x])
     less = np.minimum(total, 1) - np.minimum(total - away, 1)
     own = log_weight - less[:, None] * scores(x, y, weight)
     own -= np.logaddexp.reduce(own, axis=1, keepdims=True)
-    close(found, np.logaddexp.reduce(refits + own[:, None], axis=2), rtol=1e-9, atol=1e-9)
+    expected = np.logaddexp.reduce(refits + own[compared, None], axis=2)
+    close(found[compared], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_one_of_the_two_rows_of_a_class_is_left_out_as_by_a_refit():

@@ -11,9 +11,11 @@ from faults import FAULTS
 PAIRS = [(law, name) for law in laws.EVERYWHERE for name in CASES]
 PAIRS += [(law, name) for law in laws.CONJUGATE for name in CLOSED]
 PAIRS = [(law, name) for law, name in PAIRS if law.__name__ not in CASES[name].exempt]
-# programs are traced and compiled
+# programs are traced and compiled, and so are densities of a family of numpyro, of which another is
+# checked at once
 STORIES = [pair for pair in PAIRS if pair[0] is laws.law_story]
-FAST = [pair for pair in PAIRS if pair not in STORIES or pair[1] in ("Normal", "Categorical")]
+SLOW = [pair for pair in STORIES if pair[1] not in ("Normal", "Categorical")]
+SLOW += [(law, "Family counts") for law in (laws.law_total, laws.law_marginal)]
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,7 @@ FAST = [pair for pair in PAIRS if pair not in STORIES or pair[1] in ("Normal", "
     [
         pytest.param(
             *pair,
-            marks=[] if pair in FAST else pytest.mark.slow,
+            marks=pytest.mark.slow if pair in SLOW else (),
             id=f"{pair[0].__name__}-{pair[1]}",
         )
         for pair in PAIRS

@@ -172,7 +172,7 @@ def test_rows_follow_the_formula(name, x64):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", fast_only(FAST, PRIORS, slow=PRIORS))
 def test_priors_are_a_guess_and_its_strength(name, x64):
     x, params = CASES[name][0], random_params(name)[0]
 
