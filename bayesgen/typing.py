@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, no_type_check, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int, Num, Shaped
+from jaxtyping import Float, Int, Num, Shaped, UInt64
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,8 +26,9 @@ else:
 
 __all__ = [
     *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
-    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels"),
+    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Keys"),
     *(
+        "Labels",
         "LevelCounts",
         "Membership",
         "Numbers",
@@ -48,6 +49,8 @@ Kept = Num[Any, "row kept"]
 """Encoded rows of which some columns were left out."""
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
+Keys = UInt64[np.ndarray, " row"]
+"""Hashes of rows by their content; see `bayesgen.table.row_keys`."""
 LevelCounts = tuple[int, ...]
 """How many levels each column of a block has; empty where columns have none."""
 Joint = Float[np.ndarray, "row class"]

@@ -31,7 +31,7 @@ from bayesgen.inference.conformal import AugmentedFit, Groups, in_set
 from bayesgen.likelihoods.base import is_missing
 from bayesgen.membership import Entries
 from bayesgen.schema import Schema
-from bayesgen.table import SPARSE, read_table
+from bayesgen.table import SPARSE, read_table, row_keys
 from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
 
 MOST_NUMBERS = 20
@@ -60,6 +60,8 @@ class PredictionSets:
         """Return the sets of new rows, and the method that ran."""
         coverage = arguments.share("coverage", self.coverage)
         self.require()
+        if self._stacked and self.X is not None:
+            self._places  # noqa: B018, raises where these are others
         _, encoded, n_rows = self.fit.encode(X)
         added = self._is_added(encoded, n_rows)
         p_values = np.empty((n_rows, len(self._state.classes)))
@@ -115,11 +117,24 @@ class PredictionSets:
 
     @functools.cached_property
     def _rows(self) -> TrainingRows:
-        """The rows of the fit that have a label, read; those of a stack in its order."""
+        """The rows of the fit that have a label, read."""
         rows = self.fit.labelled(*self._passed)
         if self.X is not None and not self._stacked:
             require_among(self._state, rows)
-        return rows.by_content() if self._stacked else rows
+        return rows
+
+    @functools.cached_property
+    def _places(self) -> Positions:
+        """Where each row that a stack left out stands among those of the fit, found by content."""
+        keys, left_out = row_keys(self._rows.table)[1], self.fit.predictions.keys
+        if left_out is None or not np.isin(left_out, keys).all():
+            raise UnsupportedOperation(
+                "these rows cannot have been in the fit: the stack kept what it predicts of each "
+                "row, and rows that it predicted are not among them.",
+                "Pass the rows and columns of the fit as they were.",
+            )
+        order = np.argsort(keys)
+        return order[np.searchsorted(keys[order], left_out)]
 
     @functools.cached_property
     def _judged(self) -> JudgedRows:
@@ -261,8 +276,11 @@ class PredictionSets:
 
     def _cells_of_fit(self, *, left_out: bool) -> list[Hashable]:
         """Return the cells of rows of the fit: all, or those left out in each of their classes."""
+        cells = self._cells(self._passed[0])
+        if self._stacked:  # which keeps a row once in each of its classes
+            return [cells[i] for i in self._rows.positions()[self._places].tolist()]
         judged = self._judged.rows if left_out else slice(None)
-        y, cells = self._rows.membership(self._state.classes)[judged], self._cells(self._passed[0])
+        y = self._rows.membership(self._state.classes)[judged]
         row = Entries.of(y, np.ones(len(y))).row
         return [cells[i] for i in self._rows.positions()[judged][row].tolist()]
 

@@ -200,6 +200,21 @@ def test_a_stack_ranks_among_the_predictions_that_weighed_it(tmp_path):
     assert sets[np.arange(len(new)), proba.argmax(axis=1)].mean() >= sets.mean()
 
 
+def test_a_loaded_stack_takes_the_rows_that_weighed_it_and_no_others(tmp_path):
+    X, y = mixed(80)
+    new = mixed(10, seed=1)[0]
+    stack = bg.StackedClassifier(["naive", "linear"], random_state=0).fit(X, y)
+    stack.save(tmp_path / "stack.bgm")
+    loaded, order = bg.load(tmp_path / "stack.bgm"), np.arange(80)[::-1]
+    shuffled = X.assign(site=X.site.to_numpy()[::-1])
+    for by in (None, "class", "site"):
+        passed = {"X_fit": X.iloc[order], "y_fit": y[order]}
+        expected = stack.predict_set(new, 0.8, by=by)
+        np.testing.assert_array_equal(loaded.predict_set(new, 0.8, by=by, **passed), expected)
+        with pytest.raises(UnsupportedOperation, match="cannot have been in the fit"):
+            loaded.predict_set(new, 0.8, by=by, X_fit=shuffled, y_fit=y)
+
+
 def test_small_groups_keep_all_classes_with_a_warning():
     clf, _, _, new = naive()
     new.loc[0, "site"] = "elsewhere"
