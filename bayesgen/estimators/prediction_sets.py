@@ -16,6 +16,7 @@ from bayesgen.errors import (
     InvalidArgument,
     LowSampleSize,
     UnsupportedOperation,
+    Words,
     deduplicate_warnings,
     warn,
 )
@@ -76,7 +77,16 @@ class PredictionSets:
     def require(self) -> None:
         """Refuse a classifier that has no sets, before any new row is read."""
         arguments.one_of("method", self.method, ["auto", "full", "left_out"])
-        if not self._stacked and not (self._draws and self.method != "full"):
+        if not isinstance(self.by, Hashable):
+            raise InvalidArgument(
+                "by is of type {kind}; rows are compared within the values of a column of X, which "
+                "the fit had too.",
+                "Pass the name of the column.",
+                kind=Words(type(self.by).__name__),
+            )
+        if self._draws and self.method == "full":
+            raise _left_as_they_are("draws")
+        if not self._stacked and not self._draws:
             components = self.fit.fitted.posterior.components
             components.require_leave_one_out("predict_set", "Pass inference='nuts'")
         passed = {"X_fit": self.X, "y_fit": self.y}
@@ -171,12 +181,7 @@ class PredictionSets:
             if part.joint:
                 added &= ~is_missing(encoded[name]).any(axis=1)
         if self.method == "full" and (obstacle or not added.all()):
-            raise UnsupportedOperation(
-                "predict_set(method='full') adds new rows to those of the fit, but would leave "
-                "{obstacle} as they are.",
-                "Pass method='left_out'.",
-                obstacle=obstacle or "expected missing cells of joint blocks",
-            )
+            raise _left_as_they_are(obstacle or "expected missing cells of joint blocks")
         possible = not obstacle and (self.method == "full" or self._fit.cheap)
         return added if possible else np.zeros(n_rows, dtype=bool)
 
@@ -223,13 +228,18 @@ class PredictionSets:
         p_values = fit.p_values(take_rows(encoded, new), groups)
         if _n_levels(state.schema.merge(table)) == fit.n_levels:
             return p_values
+        fits: dict[tuple, AugmentedFit] = {}  # which columns have a new level, whatever its name
         for i in np.arange(len(new))[:, None]:  # whatever the levels of other new rows
             schema = state.schema.merge(table.only(i))
+            sizes = _n_levels(schema)
+            if sizes == fit.n_levels:
+                continue
             # a prior may be stated for the levels of the fit
             with contextlib.suppress(InvalidArgument):
-                fit = self._fit_under(state.under(schema, state.classes))
+                if (key := tuple(sizes.items())) not in fits:
+                    fits[key] = self._fit_under(state.under(schema, state.classes))
                 of_row = Groups(groups.fitted, groups.new[i])
-                p_values[i] = fit.p_values(schema.encode(table.only(i)), of_row)
+                p_values[i] = fits[key].p_values(schema.encode(table.only(i)), of_row)
         return p_values
 
     # -- groups ------------------------------------------------------------------------------------
@@ -304,6 +314,16 @@ class PredictionSets:
                 most=MOST_NUMBERS,
             )
         return cells
+
+
+def _left_as_they_are(obstacle: str) -> UnsupportedOperation:
+    """Return the error about what is not made again when a row is added to the fit."""
+    return UnsupportedOperation(
+        "predict_set(method='full') adds new rows to those of the fit, but would leave "
+        "{obstacle} as they are.",
+        "Pass method='left_out'.",
+        obstacle=obstacle,
+    )
 
 
 def _n_levels(schema: Schema) -> dict[str, LevelCounts]:

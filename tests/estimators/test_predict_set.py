@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, LowSampleSize, UnsupportedOperation
+from bayesgen.estimators import prediction_sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
@@ -213,6 +214,36 @@ def test_a_loaded_stack_takes_the_rows_that_weighed_it_and_no_others(tmp_path):
         np.testing.assert_array_equal(loaded.predict_set(new, 0.8, by=by, **passed), expected)
         with pytest.raises(UnsupportedOperation, match="cannot have been in the fit"):
             loaded.predict_set(new, 0.8, by=by, X_fit=shuffled, y_fit=y)
+
+
+def test_new_levels_of_a_column_share_a_fit(monkeypatch):
+    clf, _, _, new = naive()
+    new["site"] = [f"new {i}" for i in range(len(new))]
+    made, fit = [], prediction_sets.AugmentedFit
+    monkeypatch.setattr(
+        prediction_sets, "AugmentedFit", lambda *parts: made.append(parts) or fit(*parts)
+    )
+    together = clf.predict_set(new, 0.7, method="full")
+    assert len(made) == 2
+    alone = [clf.predict_set(new.iloc[[i]], 0.7, method="full")[0] for i in range(len(new))]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_values_in_place_of_a_column_are_refused():
+    clf, X, _, new = naive()
+    for by in (np.arange(3), X.site, ["site"]):
+        with pytest.raises(InvalidArgument, match="by is of type .* Pass the name"):
+            clf.predict_set(new, by=by)
+
+
+def test_draws_are_never_full():
+    X, y = mixed(30)
+    method = bg.NUTS(warmup=50, draws=50, chains=1, progress=False)
+    clf = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
+    with pytest.raises(UnsupportedOperation, match="leave draws as they are. Pass method='left_o"):
+        clf.predict_set(X[:2], method="full")
+    assert clf.predict_set(X[:2], method="left_out").shape == (2, 2)
 
 
 def test_small_groups_keep_all_classes_with_a_warning():
