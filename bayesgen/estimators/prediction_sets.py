@@ -181,7 +181,8 @@ class PredictionSets:
             if part.joint:
                 added &= ~is_missing(encoded[name]).any(axis=1)
         if self.method == "full" and (obstacle or not added.all()):
-            raise _left_as_they_are(obstacle or "expected missing cells of joint blocks")
+            cells = "expected missing cells of joint blocks, in which a new level counts as missing,"
+            raise _left_as_they_are(obstacle or cells)
         possible = not obstacle and (self.method == "full" or self._fit.cheap)
         return added if possible else np.zeros(n_rows, dtype=bool)
 
