@@ -181,8 +181,7 @@ class PredictionSets:
             if part.joint:
                 added &= ~is_missing(encoded[name]).any(axis=1)
         if self.method == "full" and (obstacle or not added.all()):
-            cells = "expected missing cells of joint blocks, in which a new level counts as missing,"
-            raise _left_as_they_are(obstacle or cells)
+            raise _left_as_they_are(obstacle or self._obstacle_of(X, np.flatnonzero(~added)))
         possible = not obstacle and (self.method == "full" or self._fit.cheap)
         return added if possible else np.zeros(n_rows, dtype=bool)
 
@@ -205,6 +204,13 @@ class PredictionSets:
         return (
             "" if self._fit.exact else "kernels, constant columns or missing cells of joint blocks"
         )
+
+    def _obstacle_of(self, X: object, new: Positions) -> str:
+        """What is not made again when new rows with cells that joint blocks miss are added."""
+        with deduplicate_warnings(BayesgenWarning):  # of which encoding has warned
+            later = self._state.schema.merge(self.fit.read(X).only(new))
+        grown = _n_levels(later) != _n_levels(self._state.schema)
+        return "the levels of joint blocks" if grown else "expected missing cells of joint blocks"
 
     @functools.cached_property
     def _fit(self) -> AugmentedFit:

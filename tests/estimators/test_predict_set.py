@@ -249,6 +249,14 @@ def test_draws_are_never_full():
     assert clf.predict_set(X[:2], method="left_out").shape == (2, 2)
 
 
+def test_a_new_level_of_a_joint_block_is_no_missing_cell():
+    X, y = mixed(30)
+    X = X[["site"]].assign(ward=np.resize(["u", "v"], 30)).fillna("a")
+    clf = bg.JointTable().fit(X, y)
+    with pytest.raises(UnsupportedOperation, match="leave the levels of joint blocks as they are"):
+        clf.predict_set(X[:1].assign(site="new"), method="full")
+
+
 def test_small_groups_keep_all_classes_with_a_warning():
     clf, _, _, new = naive()
     new.loc[0, "site"] = "elsewhere"
