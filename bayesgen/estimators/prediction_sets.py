@@ -64,7 +64,7 @@ class PredictionSets:
         if self._stacked and self.X is not None:
             self._places  # noqa: B018, raises where these are others
         _, encoded, n_rows = self.fit.encode(X)
-        added = self._is_added(encoded, n_rows)
+        added = self._is_added(X, encoded, n_rows)
         p_values = np.empty((n_rows, len(self._state.classes)))
         with deduplicate_warnings():
             if added.any():
@@ -172,7 +172,7 @@ class PredictionSets:
 
     # -- new rows added to the fit -----------------------------------------------------------------
 
-    def _is_added(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+    def _is_added(self, X: object, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
         """Return which new rows are added to the fit; the others are ranked among left-out rows."""
         if self.method == "left_out":
             return np.zeros(n_rows, dtype=bool)
