@@ -136,7 +136,8 @@ class PredictionSets:
     @functools.cached_property
     def _places(self) -> Positions:
         """Where each row that a stack left out stands among those of the fit, found by content."""
-        keys, left_out = row_keys(self._rows.table)[1], self.fit.predictions.keys
+        keys, kept = row_keys(self._rows.table)[1], self.fit.predictions
+        left_out = None if kept is None else kept.keys
         if left_out is None or not np.isin(left_out, keys).all():
             raise UnsupportedOperation(
                 "these rows cannot have been in the fit: the stack kept what it predicts of each "

@@ -239,8 +239,8 @@ def named_axes(program: UserProgram, n_features: int) -> dict[str, tuple[str | N
         names: list[str | None] = [None] * len(sizes)
         for axis, larger in grown.items():
             # K - 1 free parameters grow with the classes too
-            steps = [(number[axis], number[axis] + 1) == pair for pair in zip(sizes, larger[site])]
-            at = np.flatnonzero(steps).tolist()
+            steps = zip(sizes, larger[site], strict=False)
+            at = [i for i, step in enumerate(steps) if step == (number[axis], number[axis] + 1)]
             # a covariance has the features twice, and no two axes may share a name
             for i, name in zip(at, (axis, f"{axis}_2"), strict=False):
                 names[i] = name

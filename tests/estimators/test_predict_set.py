@@ -236,7 +236,7 @@ def test_new_levels_of_a_column_share_a_fit(monkeypatch):
 def test_values_in_place_of_a_column_are_refused():
     clf, X, _, new = naive()
     for by in (np.arange(3), X.site, ["site"]):
-        with pytest.raises(InvalidArgument, match="by is of type .* Pass the name"):
+        with pytest.raises(InvalidArgument, match=r"by is of type .* Pass the name"):
             clf.predict_set(new, by=by)
 
 
@@ -244,7 +244,9 @@ def test_draws_are_never_full():
     X, y = mixed(30)
     method = bg.NUTS(warmup=50, draws=50, chains=1, progress=False)
     clf = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
-    with pytest.raises(UnsupportedOperation, match="leave draws as they are. Pass method='left_o"):
+    with pytest.raises(
+        UnsupportedOperation, match=r"leave draws as they are\. Pass method='left_o"
+    ):
         clf.predict_set(X[:2], method="full")
     assert clf.predict_set(X[:2], method="left_out").shape == (2, 2)
 
