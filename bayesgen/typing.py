@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, no_type_check, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int, Num, Shaped
+from jaxtyping import Float, Int, Num, Shaped, UInt64
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,7 +26,7 @@ else:
 
 __all__ = [
     *("AnyClassifier", "DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series"),
-    *("Block", "Encoded", "Evidence", "Joint", "Kept", "Labels"),
+    *("Block", "Encoded", "Evidence", "Joint", "Kept", "Keys", "Labels"),
     *("LevelCounts", "Membership", "Numbers", "Params", "Parts", "Traceable", "Transform"),
     *("Weights", "unchecked"),
 ]
@@ -38,6 +38,8 @@ Kept = Num[Any, "row kept"]
 """Encoded rows of which some columns were left out."""
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
+Keys = UInt64[np.ndarray, " row"]
+"""Hashes of rows by their content; see `bayesgen.table.row_keys`."""
 LevelCounts = tuple[int, ...]
 """How many levels each column of a block has; empty where columns have none."""
 Joint = Float[np.ndarray, "row class"]

@@ -16,6 +16,7 @@ from bayesgen.errors import (
     InvalidArgument,
     LowSampleSize,
     UnsupportedOperation,
+    Words,
     deduplicate_warnings,
     warn,
 )
@@ -31,7 +32,7 @@ from bayesgen.inference.conformal import AugmentedFit, Groups, in_set
 from bayesgen.likelihoods.base import is_missing
 from bayesgen.membership import Entries
 from bayesgen.schema import Schema
-from bayesgen.table import SPARSE, read_table
+from bayesgen.table import SPARSE, read_table, row_keys
 from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
 
 MOST_NUMBERS = 20
@@ -60,8 +61,10 @@ class PredictionSets:
         """Return the sets of new rows, and the method that ran."""
         coverage = arguments.share("coverage", self.coverage)
         self.require()
+        if self._stacked and self.X is not None:
+            self._places  # noqa: B018, raises where these are others
         _, encoded, n_rows = self.fit.encode(X)
-        added = self._is_added(encoded, n_rows)
+        added = self._is_added(X, encoded, n_rows)
         p_values = np.empty((n_rows, len(self._state.classes)))
         with deduplicate_warnings():
             if added.any():
@@ -74,7 +77,16 @@ class PredictionSets:
     def require(self) -> None:
         """Refuse a classifier that has no sets, before any new row is read."""
         arguments.one_of("method", self.method, ["auto", "full", "left_out"])
-        if not self._stacked and not (self._draws and self.method != "full"):
+        if not isinstance(self.by, Hashable):
+            raise InvalidArgument(
+                "by is of type {kind}; rows are compared within the values of a column of X, which "
+                "the fit had too.",
+                "Pass the name of the column.",
+                kind=Words(type(self.by).__name__),
+            )
+        if self._draws and self.method == "full":
+            raise _left_as_they_are("draws")
+        if not self._stacked and not self._draws:
             components = self.fit.fitted.posterior.components
             components.require_leave_one_out("predict_set", "Pass inference='nuts'")
         passed = {"X_fit": self.X, "y_fit": self.y}
@@ -115,11 +127,25 @@ class PredictionSets:
 
     @functools.cached_property
     def _rows(self) -> TrainingRows:
-        """The rows of the fit that have a label, read; those of a stack in its order."""
+        """The rows of the fit that have a label, read."""
         rows = self.fit.labelled(*self._passed)
         if self.X is not None and not self._stacked:
             require_among(self._state, rows)
-        return rows.by_content() if self._stacked else rows
+        return rows
+
+    @functools.cached_property
+    def _places(self) -> Positions:
+        """Where each row that a stack left out stands among those of the fit, found by content."""
+        keys, kept = row_keys(self._rows.table)[1], self.fit.predictions
+        left_out = None if kept is None else kept.keys
+        if left_out is None or not np.isin(left_out, keys).all():
+            raise UnsupportedOperation(
+                "these rows cannot have been in the fit: the stack kept what it predicts of each "
+                "row, and rows that it predicted are not among them.",
+                "Pass the rows and columns of the fit as they were.",
+            )
+        order = np.argsort(keys)
+        return order[np.searchsorted(keys[order], left_out)]
 
     @functools.cached_property
     def _judged(self) -> JudgedRows:
@@ -147,7 +173,7 @@ class PredictionSets:
 
     # -- new rows added to the fit -----------------------------------------------------------------
 
-    def _is_added(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+    def _is_added(self, X: object, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
         """Return which new rows are added to the fit; the others are ranked among left-out rows."""
         if self.method == "left_out":
             return np.zeros(n_rows, dtype=bool)
@@ -156,12 +182,7 @@ class PredictionSets:
             if part.joint:
                 added &= ~is_missing(encoded[name]).any(axis=1)
         if self.method == "full" and (obstacle or not added.all()):
-            raise UnsupportedOperation(
-                "predict_set(method='full') adds new rows to those of the fit, but would leave "
-                "{obstacle} as they are.",
-                "Pass method='left_out'.",
-                obstacle=obstacle or "expected missing cells of joint blocks",
-            )
+            raise _left_as_they_are(obstacle or self._obstacle_of(X, np.flatnonzero(~added)))
         possible = not obstacle and (self.method == "full" or self._fit.cheap)
         return added if possible else np.zeros(n_rows, dtype=bool)
 
@@ -184,6 +205,13 @@ class PredictionSets:
         return (
             "" if self._fit.exact else "kernels, constant columns or missing cells of joint blocks"
         )
+
+    def _obstacle_of(self, X: object, new: Positions) -> str:
+        """What is not made again when new rows with cells that joint blocks miss are added."""
+        with deduplicate_warnings(BayesgenWarning):  # of which encoding has warned
+            later = self._state.schema.merge(self.fit.read(X).only(new))
+        grown = _n_levels(later) != _n_levels(self._state.schema)
+        return "the levels of joint blocks" if grown else "expected missing cells of joint blocks"
 
     @functools.cached_property
     def _fit(self) -> AugmentedFit:
@@ -208,13 +236,18 @@ class PredictionSets:
         p_values = fit.p_values(take_rows(encoded, new), groups)
         if _n_levels(state.schema.merge(table)) == fit.n_levels:
             return p_values
+        fits: dict[tuple, AugmentedFit] = {}  # which columns have a new level, whatever its name
         for i in np.arange(len(new))[:, None]:  # whatever the levels of other new rows
             schema = state.schema.merge(table.only(i))
+            sizes = _n_levels(schema)
+            if sizes == fit.n_levels:
+                continue
             # a prior may be stated for the levels of the fit
             with contextlib.suppress(InvalidArgument):
-                fit = self._fit_under(state.under(schema, state.classes))
+                if (key := tuple(sizes.items())) not in fits:
+                    fits[key] = self._fit_under(state.under(schema, state.classes))
                 of_row = Groups(groups.fitted, groups.new[i])
-                p_values[i] = fit.p_values(schema.encode(table.only(i)), of_row)
+                p_values[i] = fits[key].p_values(schema.encode(table.only(i)), of_row)
         return p_values
 
     # -- groups ------------------------------------------------------------------------------------
@@ -261,8 +294,11 @@ class PredictionSets:
 
     def _cells_of_fit(self, *, left_out: bool) -> list[Hashable]:
         """Return the cells of rows of the fit: all, or those left out in each of their classes."""
+        cells = self._cells(self._passed[0])
+        if self._stacked:  # which keeps a row once in each of its classes
+            return [cells[i] for i in self._rows.positions()[self._places].tolist()]
         judged = self._judged.rows if left_out else slice(None)
-        y, cells = self._rows.membership(self._state.classes)[judged], self._cells(self._passed[0])
+        y = self._rows.membership(self._state.classes)[judged]
         row = Entries.of(y, np.ones(len(y))).row
         return [cells[i] for i in self._rows.positions()[judged][row].tolist()]
 
@@ -286,6 +322,16 @@ class PredictionSets:
                 most=MOST_NUMBERS,
             )
         return cells
+
+
+def _left_as_they_are(obstacle: str) -> UnsupportedOperation:
+    """Return the error about what is not made again when a row is added to the fit."""
+    return UnsupportedOperation(
+        "predict_set(method='full') adds new rows to those of the fit, but would leave "
+        "{obstacle} as they are.",
+        "Pass method='left_out'.",
+        obstacle=obstacle,
+    )
 
 
 def _n_levels(schema: Schema) -> dict[str, LevelCounts]:

@@ -79,6 +79,7 @@ from bayesgen.table import (
     check_declared,
     check_mark,
     concatenated,
+    row_keys,
 )
 from bayesgen.typing import (
     DataFrame,
@@ -563,7 +564,10 @@ class StackedClassifier(Classifier):
             )
             stack = judges.with_interactions(stack, cells)
         self._readout, self._interactions = stack.readout, stack.members.interactions
-        self._left_out = left_out_rows(stack.posterior, stack.judgements, stack.of_pairs, y, weight)
+        keys = row_keys(rows.labelled.table)[1][judged.rows]
+        self._left_out = left_out_rows(
+            stack.posterior, stack.judgements, stack.of_pairs, y, weight, keys
+        )
         self.members_ = {name: member.classifier for name, member in fitted.items()}
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())

@@ -204,10 +204,14 @@ class Block:
     def with_added(self, added: Statistics) -> "Block":
         """Return the block and other rows, which are never left out; it must subtract.
 
-        What was found of its own rows stays: none becomes indispensable by another row.
+        What was found of its own rows stays: none becomes indispensable by another row. Which
+        levels are read does not: those of the other rows alone are read too.
         """
         other, total = copy.copy(self), self.statistics + added
+        completed = self.likelihood.complete(total)
+        selection = Selection.of(completed)
         vars(other).update(statistics=total, added=added, indispensable=self.indispensable)
+        vars(other).update(prior=selection.take(completed), selection=selection)
         return other
 
     def scores(self) -> Joint:

@@ -24,7 +24,7 @@ from bayesgen.likelihoods.base import Arrays
 from bayesgen.membership import Entries
 from bayesgen.prevalence.cells import edges_between
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn
-from bayesgen.typing import Joint, Labels, Membership, Weights
+from bayesgen.typing import Joint, Keys, Labels, Membership, Weights
 
 LEVELS = 3
 """Cells of each assigned class: thirds of the labeled rows assigned to it, by probability."""
@@ -39,19 +39,24 @@ class LeftOutRows(Arrays):
     """Predictions of labeled rows, each from the others.
 
     log_proba: (row, class); a fit keeps those under even class probabilities. codes: their classes.
-    weight: their weights. A row of several classes is a row in each of them.
+    weight: their weights. keys: of the rows by content, which a stack keeps in their place. A row
+    of several classes is a row in each of them.
     """
 
     log_proba: Joint
     codes: Labels
     weight: Weights
+    keys: Keys | None = None
     axes: ClassVar = {"log_proba": ("row", "class"), "codes": ("row",), "weight": ("row",)}
 
     @classmethod
-    def of(cls, log_proba: Joint, y: Membership, weight: Weights) -> "LeftOutRows":
+    def of(
+        cls, log_proba: Joint, y: Membership, weight: Weights, keys: Keys | None = None
+    ) -> "LeftOutRows":
         """Return the predictions of rows in classes, or in shares of classes."""
         entries = Entries.of(y, weight)
-        return cls(log_proba[entries.row], entries.code, entries.weight)
+        keys = None if keys is None else keys[entries.row]
+        return cls(log_proba[entries.row], entries.code, entries.weight, keys)
 
     def counts(self) -> Float[np.ndarray, " class"]:
         """Return the weight of each class."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Bool, Float, Int, Num
 
 from bayesgen.errors import Cure, InvalidData, warn
 from bayesgen.errors.data import (
@@ -38,24 +38,28 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
 
     Args:
         levels: of the column at fit.
-        found: the cells; levels and numbers match by value (1 == 1.0 == True).
+        found: the cells; levels and numbers match by value (1 == 1.0 == True, but for groups).
         unseen: treatment of a level absent from the fit: "missing" warns, "error" raises, NEW
             warns if it is of another type than all levels of the fit.
 
     Raises:
         InvalidData: if unseen is "error".
     """
-    if found.levels == levels and found.kind == "level":
+    truths = _truths(levels, found) if unseen == NEW else None
+    if found.levels == levels and found.kind == "level" and truths is None:
         return found.values
     look_up = _from_levels if found.kind == "level" else _from_numbers
     codes, strange = look_up(levels, found)
+    if truths is not None:
+        codes, strange = np.where(truths, -1, codes), strange | truths
     if strange.any():
         if found.kind == "level":
             new = tuple(found.levels[i] for i in np.unique(found.values[strange]))
         else:
             new = tuple(_python_number(value) for value in np.unique(found.values[strange]))
         if unseen == NEW:
-            new = tuple(level for level in new if _type(level) not in set(map(_type, levels)))
+            known = {*map(_type, levels)} - ({float} if truths is not None else set())
+            new = tuple(level for level in new if _type(level) not in known)
             if not new:
                 return codes
         facts: dict[str, Any] = {"column": found.name, "levels": new, "existing": levels}
@@ -68,6 +72,14 @@ def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarra
             )
         warn(groups_of_another_type(**facts) if unseen == NEW else unseen_levels(**facts))
     return codes
+
+
+def _truths(levels: tuple, found: TableColumn) -> Bool[np.ndarray, " row"] | None:
+    """Return which cells are booleans where the levels are numbers; None: there are none."""
+    truths = [isinstance(level, bool) for level in found.levels]
+    if found.kind != "level" or not any(truths) or any(isinstance(x, bool) for x in levels):
+        return None
+    return np.array([*truths, False])[found.values]
 
 
 def _type(level: object) -> type:

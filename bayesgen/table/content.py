@@ -17,8 +17,7 @@ from jaxtyping import Float, Int, UInt64
 from scipy.sparse import csr_array
 
 from bayesgen.table.columns import Name, Table, TableColumn
-
-Keys = UInt64[np.ndarray, " row"]
+from bayesgen.typing import Keys
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

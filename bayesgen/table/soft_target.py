@@ -71,6 +71,15 @@ def read_soft_target(
     ):
         names, cells = list(range(y.shape[1])), np.ma.filled(y.astype(float), np.nan)
         divide = "y / y.sum(axis=1, keepdims=True)"
+        existing = [*dict.fromkeys(np.asarray(classes).tolist())]
+        if len(existing) == len(names) and isinstance(existing[0], str):
+            raise InvalidData(
+                "y is an array of probabilities of the classes 0 to {last}, and other rows have "
+                "the classes {existing:listed}.",
+                "Name its columns: pandas.DataFrame(y, columns={existing!r}).",
+                last=len(names) - 1,
+                existing=existing,
+            )
     else:
         return None
     if n_rows is not None and len(cells) != n_rows:

@@ -216,8 +216,8 @@ def prior_draws(
 def named_axes(program: UserProgram, n_features: int) -> dict[str, tuple[str | None, ...]]:
     """Return the names of the axes of each parameter, by site: "class", "x.feature" or None.
 
-    An axis is that of the classes, or of the features of a single array x, if it grows by one with
-    them. Empty for a program that runs with one number of them alone.
+    An axis is that of the classes, or of the features of a single array x, if there are as many of
+    them and it grows by one with them. Empty for a program that runs with one number of them alone.
     """
     import jax
 
@@ -228,8 +228,9 @@ def named_axes(program: UserProgram, n_features: int) -> dict[str, tuple[str | N
             draws = jax.eval_shape(_prior(more), jax.random.split(jax.random.key(0), 1), rows, Y)
         return {site: draw.shape[1:] for site, draw in draws.items()}
 
-    grown = {}
-    for axis, more in {"class": (1, 0), f"{SINGLE}.feature": (0, 1)}.items():
+    grown, features = {}, f"{SINGLE}.feature"
+    number = {"class": program.n_classes, features: n_features}
+    for axis, more in {"class": (1, 0), features: (0, 1)}.items():
         # a program of the user's own may stop anyhow
         with contextlib.suppress(Exception):
             grown[axis] = shapes(*more)
@@ -237,7 +238,9 @@ def named_axes(program: UserProgram, n_features: int) -> dict[str, tuple[str | N
     for site, sizes in shapes(0, 0).items():
         names: list[str | None] = [None] * len(sizes)
         for axis, larger in grown.items():
-            at = [i for i, size in enumerate(sizes) if larger[site][i] == size + 1]
+            # K - 1 free parameters grow with the classes too
+            steps = zip(sizes, larger[site], strict=False)
+            at = [i for i, step in enumerate(steps) if step == (number[axis], number[axis] + 1)]
             # a covariance has the features twice, and no two axes may share a name
             for i, name in zip(at, (axis, f"{axis}_2"), strict=False):
                 names[i] = name

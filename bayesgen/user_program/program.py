@@ -92,7 +92,8 @@ class UserProgram:
         """
         from jax import random
 
-        with refusing(stopped):
+        told = functools.partial(stopped, n_classes=self.n_classes, single=self.single)
+        with refusing(told):
             return self.run(x, y, key=random.key(0), value_of=value_of)[0]
 
     def densities(self, x: Mapping, y: Traceable, value_of: ValueOf) -> dict[str, Traceable]:

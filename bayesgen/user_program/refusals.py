@@ -9,6 +9,8 @@ PLATE = 'with numpyro.plate("row", n_rows):'
 LABEL_LINE = 'y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)'
 HEAD = "def model(x, y=None, *, n_classes, ...):"
 OBSERVED = ("observed = ~jnp.isnan(x)", "x = jnp.where(observed, x, 0.0)")
+BY_NAME = "does not support string indexing"
+"""What JAX says of an array that is read by a name."""
 RETURN_ROWS = to_type("return x, y")
 
 
@@ -37,8 +39,11 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0].rstrip('.')}"
 
 
-def stopped(error: Exception) -> InvalidProgram:
-    """A program raised an error; the sentence names the site where it occurred."""
+def stopped(error: Exception, n_classes: int, *, single: bool) -> InvalidProgram:
+    """A program raised an error; the sentence names the site where it occurred.
+
+    n_classes, single: as of the program.
+    """
     import jax
 
     # numpyro's `sample` has the name of the site in its frame
@@ -46,8 +51,14 @@ def stopped(error: Exception) -> InvalidProgram:
     samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
     site = next((names["name"] for names in samples if "name" in names), None)
     cure = "Try it by hand:{code}"
-    code = to_type("numpyro.handlers.seed(model, 0)(x, y, n_classes=2)")
-    if isinstance(error, jax.errors.JAXTypeError):
+    code = to_type(f"numpyro.handlers.seed(model, 0)(x, y, n_classes={n_classes})")
+    if single and BY_NAME in str(error):
+        cure = (
+            "The program reads x by name, and the x of a table or an array is an array; pass a "
+            "dict of arrays:{code}"
+        )
+        code = to_type("X = {name: X[name].to_numpy() for name in X}")
+    elif isinstance(error, jax.errors.JAXTypeError):
         cure = (
             "While JAX traces the program, only the shapes of rows and parameters are known. "
             "Write jnp.where(...) for an if, and make tables JAX's own:{code}"

@@ -123,6 +123,10 @@ def quietly(call, *arguments):
         return call(*arguments)
 
 
+def halves():
+    return pd.DataFrame(np.full((6, 2), 0.5), columns=["sick", "well"])
+
+
 def declared():
     """Return the table whose colors say that teal is one."""
     colours = pd.Categorical(table()["colour"], ["red", "blue", "teal"])
@@ -324,6 +328,9 @@ naive(y=None)
 naive().score(fitted().sample(6)[0], np.eye(2)[[0, 0, 0, 1, 1, 1]])
     y.argmax(axis=1)
     naive(y=np.eye(2)[[0, 0, 0, 1, 1, 1]].argmax(axis=1))
+bg.NaiveBayes().partial_fit(table(), Y).partial_fit(table(), np.full((6, 2), 0.5))
+    pandas.DataFrame(y, columns=['sick', 'well'])
+    bg.NaiveBayes().partial_fit(table(), Y).partial_fit(table(), halves())
 naive(y=[[1], [1, 2], [1], [2], [2], [2]])
     a list of labels
 naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object))

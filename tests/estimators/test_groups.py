@@ -329,7 +329,13 @@ class TestRows:
         assert abs(new - case.proba).max() > 1e-3
 
     @pytest.mark.parametrize(
-        ("fitted", "given"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), (["1", "2"], [1.5, 2.0])]
+        ("fitted", "given"),
+        [
+            ([1, 2], ["1", "2"]),
+            (["1", "2"], [1, 2]),
+            (["1", "2"], [1.5, 2.0]),
+            ([0, 1], [False, True]),
+        ],
     )
     def test_groups_of_another_type_are_told(self, fitted, given):
         X, y = sites(n_sites=2)

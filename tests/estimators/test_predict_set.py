@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, LowSampleSize, UnsupportedOperation
+from bayesgen.estimators import prediction_sets
+from bayesgen.inference import leave_one_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
@@ -200,6 +202,63 @@ def test_a_stack_ranks_among_the_predictions_that_weighed_it(tmp_path):
     proba = stack.predict_proba(new)
     # a class that is more probable in a row is no stranger there
     assert sets[np.arange(len(new)), proba.argmax(axis=1)].mean() >= sets.mean()
+
+
+def test_a_loaded_stack_takes_the_rows_that_weighed_it_and_no_others(tmp_path):
+    X, y = mixed(80)
+    new = mixed(10, seed=1)[0]
+    stack = bg.StackedClassifier(["naive", "linear"], random_state=0).fit(X, y)
+    stack.save(tmp_path / "stack.bgm")
+    loaded, order = bg.load(tmp_path / "stack.bgm"), np.arange(80)[::-1]
+    shuffled = X.assign(site=X.site.to_numpy()[::-1])
+    for by in (None, "class", "site"):
+        passed = {"X_fit": X.iloc[order], "y_fit": y[order]}
+        expected = stack.predict_set(new, 0.8, by=by)
+        np.testing.assert_array_equal(loaded.predict_set(new, 0.8, by=by, **passed), expected)
+        with pytest.raises(UnsupportedOperation, match="cannot have been in the fit"):
+            loaded.predict_set(new, 0.8, by=by, X_fit=shuffled, y_fit=y)
+
+
+def test_new_levels_of_a_column_share_a_fit(monkeypatch):
+    clf, _, _, new = naive()
+    new["site"] = [f"new {i}" for i in range(len(new))]
+    made, fit = [], prediction_sets.AugmentedFit
+    monkeypatch.setattr(
+        prediction_sets, "AugmentedFit", lambda *parts: made.append(parts) or fit(*parts)
+    )
+    # rows are subtracted, not fitted without, once the new level is read
+    monkeypatch.setattr(leave_one_out.Block, "refitted", None)
+    together = clf.predict_set(new, 0.7, method="full")
+    assert len(made) == 2
+    alone = [clf.predict_set(new.iloc[[i]], 0.7, method="full")[0] for i in range(len(new))]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_values_in_place_of_a_column_are_refused():
+    clf, X, _, new = naive()
+    for by in (np.arange(3), X.site, ["site"]):
+        with pytest.raises(InvalidArgument, match=r"by is of type .* Pass the name"):
+            clf.predict_set(new, by=by)
+
+
+def test_draws_are_never_full():
+    X, y = mixed(30)
+    method = bg.NUTS(warmup=50, draws=50, chains=1, progress=False)
+    clf = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
+    with pytest.raises(
+        UnsupportedOperation, match=r"leave draws as they are\. Pass method='left_o"
+    ):
+        clf.predict_set(X[:2], method="full")
+    assert clf.predict_set(X[:2], method="left_out").shape == (2, 2)
+
+
+def test_a_new_level_of_a_joint_block_is_no_missing_cell():
+    X, y = mixed(30)
+    X = X[["site"]].assign(ward=np.resize(["u", "v"], 30)).fillna("a")
+    clf = bg.JointTable().fit(X, y)
+    with pytest.raises(UnsupportedOperation, match="leave the levels of joint blocks as they are"):
+        clf.predict_set(X[:1].assign(site="new"), method="full")
 
 
 def test_small_groups_keep_all_classes_with_a_warning():

@@ -10,9 +10,11 @@ import pickle
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
 import pandas as pd
 import pytest
 import user_programs
+from numpyro import distributions as dist
 from scipy import stats
 from sklearn.base import clone
 from user_programs import INCOMPLETE, RANDOM, X, Y, classifier
@@ -131,6 +133,26 @@ def test_axes_that_grow_with_columns_and_classes_have_their_names():
     assert mean.dims == ("chain", "draw", "class", "x.feature")
     assert mean["x.feature"].values.tolist() == columns and mean["class"].values.tolist() == species
     assert "mean[auk, foot]" in clf.summary(kind="stats").index
+
+
+def test_axes_of_other_sizes_have_no_names():
+    """K - 1 logits and p + 1 coefficients grow with classes and columns, and are not of them."""
+
+    def contrasts(x, y=None, *, n_classes):
+        logits = numpyro.sample("logits", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
+        slope = numpyro.sample("slope", dist.Normal(0, 1).expand([x.shape[1] + 1]).to_event(1))
+        mean = numpyro.sample("mean", dist.Normal(0, 9).expand([n_classes]).to_event(1))
+        with numpyro.plate("row", len(x)):
+            y = numpyro.sample("y", dist.Categorical(logits=jnp.append(logits, 0.0)), obs=y)
+            centre = mean[y][:, None] + slope[1:] + slope[0]
+            numpyro.sample("x", dist.Normal(centre, 1.0).to_event(1), obs=x)
+
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 2)), columns=["bill", "wing"])
+    clf = classifier(contrasts).fit(rows, ["auk", "coot", "rail", "wren"] * 2)
+    posterior = clf.to_datatree(replicates=2)["posterior"]
+    assert posterior["mean"].dims == ("chain", "draw", "class")
+    assert posterior["logits"].shape[2:] == posterior["slope"].shape[2:] == (3,)
+    assert "mean[auk]" in clf.summary(kind="stats").index
 
 
 def test_prior_draws_are_of_parameters_alone(by_map):

@@ -4,6 +4,7 @@ The programs are in user_programs.py.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 import user_programs
 from user_programs import INCOMPLETE, X, Y, classifier
@@ -38,7 +39,7 @@ BROKEN = {
     "centred_on_company": "'x' gives a row a density that depends on the other rows",
     "python_branch": "TracerBoolConversionError.*jnp.where",
     "array_of_numpy": "TracerArrayConversionError.*jnp.asarray",
-    "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed",
+    "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed.*n_classes=3",
     "with_setting": "needs settings 'scale', 'shift'.*partial\\(model, scale=..., shift=...\\)",
     "no_classes": "unexpected keyword argument 'n_classes'.*def model\\(x, y=None, \\*, n_classes",
 }
@@ -48,6 +49,18 @@ BROKEN = {
 def test_broken_form(name):
     with pytest.raises(InvalidProgram, match=f"(?s){BROKEN[name]}"):
         classifier(getattr(user_programs, name)).fit(X, Y)
+
+
+def test_a_program_of_named_columns_takes_a_dict():
+    rows = pd.DataFrame({"bill": X[:, 0], "wing": X[:, 1]})
+    names: dict = {}
+    exec(bg.NaiveBayes().fit(rows, Y).program(), names)
+    with pytest.raises(InvalidProgram, match="reads x by name") as caught:
+        classifier(names["model"]).fit(rows, Y)
+    typed = "X = {name: X[name].to_numpy() for name in X}"
+    assert typed in str(caught.value)
+    exec(typed, cure := {"X": rows})
+    classifier(names["model"]).fit(cure["X"], Y)
 
 
 @pytest.mark.slow

@@ -23,7 +23,16 @@ from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
-from bayesgen.typing import DataFrame, ELPDData, Encoded, Joint, Membership, Traceable, Weights
+from bayesgen.typing import (
+    DataFrame,
+    ELPDData,
+    Encoded,
+    Joint,
+    Keys,
+    Membership,
+    Traceable,
+    Weights,
+)
 
 EXCESS = 0.9
 """Nats by which the leave-one-out score of a stack exceeds that of refits, in all: .02 to .04 a row
@@ -254,6 +263,7 @@ def left_out_rows(
     of_pairs: Sequence[Joint],
     y: Membership,
     weight: Weights,
+    keys: Keys,
 ) -> LeftOutRows:
     """Return predictions of the rows that judge members, each from the others.
 
@@ -266,8 +276,9 @@ def left_out_rows(
         of_pairs: what each pair of columns says of them.
         y: classes of the rows.
         weight: of the rows.
+        keys: of the rows by content, which tell them from rows that were not in the fit.
     """
     mixture = cast(Mixture, posterior.components)
     even = {name: member.under_even_classes() for name, member in judgements.items()}
     log_proba = normalized(posterior.log_proba(mixture.scores_from(even, of_pairs)))
-    return LeftOutRows.of(log_proba, y, weight)
+    return LeftOutRows.of(log_proba, y, weight, keys)
