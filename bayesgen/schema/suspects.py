@@ -186,7 +186,8 @@ def _have_commas(found: TableColumn) -> bool:
     comma = np.array([isinstance(v, str) and bool(COMMA.fullmatch(v)) for v in found.levels])
     whole = np.array([isinstance(v, str) and bool(WHOLE.fullmatch(v)) for v in found.levels])
     seen = found.values[found.values >= 0]
-    return comma.sum() >= FEWEST_NUMBERS and (comma | whole)[seen].mean() >= NUMBERS_SHARE
+    share = (comma | whole)[seen].mean() if comma.sum() >= FEWEST_NUMBERS else 0.0
+    return bool(share >= NUMBERS_SHARE)
 
 
 def _decimal_commas(found: TableColumn) -> SuspiciousColumn:

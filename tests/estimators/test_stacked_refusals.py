@@ -242,8 +242,8 @@ def test_who_was_left_out_is_saved(tmp_path):
     ("members", "sentence"),
     [
         ("best", "members is 'best'"),
-        ([bg.LDA(), "LDA"], "member is 'LDA'"),
-        ({"a": bg.LDA}, "member is"),
+        ([bg.LDA(), "LDA"], "members holds 'LDA'"),
+        ({"a": bg.LDA}, "members holds the class LDA"),
         ([], "members is \\[\\]"),
         ({}, "members is {}"),
     ],
