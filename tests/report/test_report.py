@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -110,8 +111,9 @@ def figures_are_drawn_without_layout(monkeypatch):
     """Layout and SVG are half the time of a page: `html`, which is made before, has them."""
 
     def drawn(draw, size=()):
-        draw(pyplot().figure().add_subplot())
-        return "<svg></svg>"
+        axes = pyplot().figure().add_subplot()
+        draw(axes)
+        return f"<svg>{escape(axes.get_title(loc='left') or axes.get_title())}</svg>"
 
     monkeypatch.setattr(pages, "svg", drawn)
 
