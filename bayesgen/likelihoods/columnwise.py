@@ -368,7 +368,10 @@ class Columnwise(ExponentialFamily[CellSums]):
     # -- the program -----------------------------------------------------------------------------
 
     def story(self, name: str) -> Params:
-        """Sample every class and column from `program_priors`, each given those before it."""
+        """Sample every class and column from `program_priors`, each given those before it.
+
+        That code is a constant of the class, which its text shows: none comes from data or a file.
+        """
         import jax.numpy as jnp
         import numpyro
         import numpyro.distributions as dist
