@@ -24,7 +24,7 @@ from bayesgen.estimators import (
     unlabelled_fit,
     validation,
 )
-from bayesgen.estimators.diagnostics import DRAWS, REPLICATES
+from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.linear import linear_discriminant
@@ -1216,8 +1216,11 @@ class Classifier(Estimator):
         scores are expected ones, sums over classes of its probability times the logarithm.
 
         Unlabeled rows have no line, and their expected labels stay fixed when a row is left out. A
-        row is left out with its whole weight and has one line in the DataFrame, regardless of its
-        weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are omitted.
+        row leaves with its copies: with its whole weight, and with the rows that equal it, where
+        equal rows are improbable; where chance explains them, with a weight of 1, as one of its
+        equals (see "What is learned from rows left out" in the documentation). It has one line in
+        the DataFrame, regardless of its weight; in ELPDData a row of weight w counts w times, and
+        rows of weight 0 are omitted.
 
         Args:
             X: the rows of the fit; by default those of the last one.
@@ -1251,7 +1254,9 @@ class Classifier(Estimator):
             validation.check_complete(X, names, used, self._schema().container)
         _, encoded, n_rows = self._encode_rows(X)
         y = validation.membership(y, self.classes_)
-        return fitted.loo(encoded, y, validation.weights_of(sample_weight, n_rows), kind)
+        weight = validation.weights_of(sample_weight, n_rows)
+        rows = rows_of_table(self._read(X, reset=False), encoded, y, weight)
+        return fitted.loo(rows, kind)
 
     @property
     def posterior_(self) -> Posterior:

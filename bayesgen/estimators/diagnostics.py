@@ -19,7 +19,7 @@ from bayesgen.inference.scores import Scores, normalized
 from bayesgen.likelihoods import Likelihood
 from bayesgen.membership import expected
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
-from bayesgen.table import Name
+from bayesgen.table import Name, Table, copies_of
 from bayesgen.typing import (
     DataFrame,
     DataTree,
@@ -178,19 +178,19 @@ class Fitted:
         """Return the scores of rows of the fit, each given the others."""
         return self.state.leave_one_out(self.class_prior, rows)
 
-    def left_out(self, encoded: Encoded, y: Membership, weight: Weights) -> diagnose.LeaveOneOut:
+    def left_out(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
         components = self.posterior.components
         if components.reweighable:
-            if y.ndim == 2:
+            if rows.y.ndim == 2:
                 raise unsupported(
                     "loo of soft labels, given draws",
                     "importance weights leave out a row of one class",
                     "Use inference='exact', or cross-validate by bg.compare.",
                 )
-            return diagnose.left_out_by_importance(cast(Draws, components), encoded, y, weight)
-        scores = self.leave_one_out(LabelledRows(encoded, y, weight, weight))
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
+            draws = cast(Draws, components)
+            return diagnose.left_out_by_importance(draws, rows.encoded, rows.y, rows.away)
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(self.leave_one_out(rows)))
 
     def left_out_rows(self, rows: LabelledRows, weight: Weights) -> LeftOutRows:
         """Return predictions of the rows of the fit that are left out, each from the others.
@@ -198,29 +198,25 @@ class Fitted:
         weight: of each of these.
         """
         if self.posterior.components.reweighable:
-            joint = self.left_out(rows.encoded, rows.y, rows.weight).joint
+            joint = self.left_out(rows).joint
             log_proba = log_class_probabilities(joint, self.posterior.log_classes())
         else:
             log_proba = normalized(self.posterior.log_proba(self.leave_one_out(rows)))
         return LeftOutRows.of(log_proba, rows.left_out.y, weight)
 
-    def loo(
-        self, encoded: Encoded, y: Membership, weight: Weights, kind: str
-    ) -> DataFrame | ELPDData:
+    def loo(self, rows: LabelledRows, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities of the rows of the fit.
 
         Args:
-            encoded: the rows.
-            y: their class codes, or shares of the classes.
-            weight: their weights.
+            rows: all that have a label.
             kind: "rows" or "elpd".
 
         Raises:
             UnsupportedOperation: these are not the rows of the fit.
         """
-        encoded, y, weight = _labelled(encoded, y, weight)
+        encoded, y, weight = rows.encoded, rows.y, rows.weight
         check_rows_of_fit(self.state.classes, self.state.statistics.count, y, weight)
-        left_out = self.left_out(encoded, y, weight)
+        left_out = self.left_out(rows)
         predict.warn_impossible_rows(left_out.joint)
         log_classes = self.posterior.log_classes()
         log_proba = expected(log_class_probabilities(left_out.joint, log_classes), y)
@@ -231,6 +227,27 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = expected(log_class_probabilities(whole, log_classes), y)
         return diagnose.elpd(log_proba, before, weight, left_out)
+
+
+def rows_of_table(table: Table, encoded: Encoded, y: Membership, weight: Weights) -> LabelledRows:
+    """Return the rows of a fit that have a label, each to be left out with its copies.
+
+    Args:
+        table: all rows.
+        encoded: the same.
+        y: their class codes, or shares of the classes.
+        weight: their weights.
+    """
+    there = np.flatnonzero(y != UNLABELLED if y.ndim == 1 else y.any(axis=1))
+    if len(there) < len(y):
+        table, encoded, y, weight = (
+            table.take(there),
+            take_rows(encoded, there),
+            y[there],
+            weight[there],
+        )
+    equal = copies_of([table], y, weight)
+    return LabelledRows(encoded, y, weight, equal.away, copies=equal.content)
 
 
 def _labelled(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.estimators.training_rows import TrainingRows, together
+from bayesgen.estimators.training_rows import TrainingRows, copies, together
 from bayesgen.membership import codes_of
-from bayesgen.table import row_keys, uniform
+from bayesgen.table import Copies, row_keys, uniform
 from bayesgen.typing import Labels, Weights
 
 JUDGED, CELLS, FEWEST = 2000, 40_000, 500
@@ -21,10 +21,33 @@ ROWS_JUDGED = "rows judged"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """Rows that judge a fit: their positions, ascending, and their weights in its score."""
+    """Rows that judge a fit, each for all of its copies.
+
+    rows: their positions, ascending. weight: in the score, where groups that leave together count
+    as one row (see `Copies.counting`). lost: the part of it that leaves with a row. copies: of all
+    labeled rows of the fit.
+    """
 
     rows: Int[np.ndarray, " judged"]
     weight: Weights
+    lost: Weights
+    copies: Copies
+
+    @property
+    def counted(self) -> "JudgedRows":
+        """The same rows where, as a sample of a fit, they count for as many rows as they are."""
+        scale = len(self.rows) / self.weight.sum()
+        return dataclasses.replace(self, weight=scale * self.weight, lost=scale * self.lost)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether they are some of the distinct rows of the fit."""
+        return len(self.rows) < len(self.copies.first)
+
+
+def every_row(seen: Sequence[TrainingRows], classes: np.ndarray) -> JudgedRows:
+    """Return all labeled rows as judges: `judged_rows` without a sample."""
+    return _judges(copies(seen, classes))
 
 
 def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 1) -> JudgedRows:
@@ -49,35 +72,29 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
         Positions among the labeled rows of all calls. Weights of the sample have the sum of the
         weights that its rows have in the fit, and share it among classes as all rows do.
     """
-    y, weight = together(seen, classes)
-    codes = codes_of(y)
+    equal = copies(seen, classes)
     most = min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
-    if len(codes) <= most:
-        return JudgedRows(np.arange(len(codes)), weight)
-    keys = zip(*(row_keys(rows.labelled.table) for rows in seen), strict=True)
-    order, identity = (np.concatenate(part) for part in keys)
-    # rows are copies of each other if all of their shares are the same
-    labels = codes if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
-    rows, total = distinct_rows(identity, labels, weight)
+    if len(equal.first) <= most:
+        return _judges(equal)
+    codes = codes_of(together(seen, classes)[0])
+    order = np.concatenate([row_keys(rows.labelled.table)[0] for rows in seen])
+    rows, total = equal.first, equal.total
     chosen, share = _priority_sample(uniform(order[rows]), codes[rows], total, most)
-    rows, share = rows[chosen], share * total[chosen].sum()
-    place = np.argsort(rows)
-    return JudgedRows(rows[place], share[place])
+    weight = share * total[chosen].sum()
+    return _judges(equal, chosen, weight)
 
 
-def distinct_rows(
-    identity: np.ndarray, codes: Labels, weight: Weights
-) -> tuple[Int[np.ndarray, " distinct"], Float[np.ndarray, " distinct"]]:
-    """Return a position of each distinct row of a class, and the sum of the weights of its copies.
-
-    Of copies it is that of the largest weight, so that which of them comes first does not matter.
-    """
-    by_row = np.lexsort((-weight, codes, identity))
-    first = np.flatnonzero(
-        (np.diff(identity[by_row], prepend=~identity[by_row[:1]]) != 0)
-        | (np.diff(codes[by_row], prepend=-1) != 0)
+def _judges(
+    equal: Copies, chosen: Int[np.ndarray, " judged"] | None = None, weight: Weights | None = None
+) -> JudgedRows:
+    """Return judges of contents of a fit, all by default with their own weights, in order."""
+    chosen = np.arange(len(equal.first)) if chosen is None else chosen
+    weight = equal.counting * (equal.total if weight is None else weight)
+    place = np.argsort(equal.first[chosen])
+    chosen, weight = chosen[place], weight[place]
+    return JudgedRows(
+        equal.first[chosen], weight, weight * equal.leaving[chosen] / equal.total[chosen], equal
     )
-    return by_row[first], np.add.reduceat(weight[by_row], first)
 
 
 def _priority_sample(

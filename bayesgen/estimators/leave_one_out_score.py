@@ -7,7 +7,7 @@ import numpy as np
 from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
-from bayesgen.estimators.training_rows import TrainingRows, one_each
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.leave_one_out import LabelledRows, indispensable
 from bayesgen.likelihoods.protocols import Vectorised
@@ -59,7 +59,8 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
             return None
     # each judged row stands for its share of the table: none is then the last of its kind
     share = weight * (n / len(y))
-    labelled = LabelledRows(encoded, y, share, one_each(weight), left_out)
+    away, content = judged.copies.away[judged.rows], judged.copies.content[judged.rows]
+    labelled = LabelledRows(encoded, y, share, away, left_out, content)
     if not isinstance(fitted.class_prior, int | float | np.number):
         fitted = dataclasses.replace(fitted, class_prior=1.0)
     try:

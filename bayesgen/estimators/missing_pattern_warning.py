@@ -7,7 +7,7 @@ from bayesgen.classes import Spec
 from bayesgen.errors import Cure, InformativePattern, warn
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.training_rows import TrainingRows, one_each
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.scores import log_class_probabilities
 from bayesgen.membership import expected
@@ -37,7 +37,8 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
     judged = judged_rows([rows], state.classes)
     encoded = columns.schema.encode(rows.table.take(judged.rows))
     y, weight = rows.membership(state.classes)[judged.rows], rows.weight[judged.rows]
-    labelled = LabelledRows(encoded, y, weight, one_each(weight))
+    away, content = judged.copies.away[judged.rows], judged.copies.content[judged.rows]
+    labelled = LabelledRows(encoded, y, weight, away, copies=content)
     scores = leave_one_out(problem, labelled)
     names = [columns.schema.blocks[block][0].reads for block in problem.model.blocks]
     log_classes, parts = scores.log_classes, scores.parts.swapaxes(0, 1)

@@ -11,12 +11,11 @@ from bayesgen import predict
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.diagnostics import Fitted, rows_of_table
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import check_rows_of_fit
-from bayesgen.estimators.training_rows import UNLABELLED, one_each
+from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference.components import codes_of_groups
-from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.prevalence import (
     LeftOutRows,
     Populations,
@@ -141,7 +140,7 @@ class PopulationModel:
         few = min(len(order), MOST_LEFT_OUT)
         judged = np.sort(order[np.arange(few) * len(order) // few])
         encoded = self.fit.encode(X)[1]
-        rows = LabelledRows(encoded, codes, weights, one_each(weights), judged)
+        rows = rows_of_table(self.features(X), encoded, codes, weights).judging(judged)
         even = dataclasses.replace(self.fitted, class_prior="uniform")
         return even.left_out_rows(rows, weights[judged])
 
@@ -171,7 +170,8 @@ class PopulationModel:
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
             fitted.posterior.components.require_loo()
-            joint = fitted.left_out(encoded, codes, weights).joint
+            rows = rows_of_table(self.features(X), encoded, codes, weights)
+            joint = fitted.left_out(rows).joint
         populations = Populations(self.features(X), codes, weights, self.features(X_new))
         earlier, later = (
             predict.log_joint(fitted.posterior, *self.fit.encode(rows)[1:], densities=True)

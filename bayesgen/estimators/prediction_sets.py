@@ -21,7 +21,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
+from bayesgen.estimators.judged_rows import JudgedRows, every_row, judged_rows
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
@@ -151,7 +151,7 @@ class PredictionSets:
     def _judged(self) -> JudgedRows:
         """The rows that are left out: all, or a sample of many."""
         if self._draws:
-            return JudgedRows(np.arange(len(self._rows.codes)), self._rows.weight)
+            return every_row((self._rows,), self._state.classes)
         width = sum(not column.is_missing for column in self._rows.table.columns)
         return judged_rows((self._rows,), self._state.classes, width)
 
@@ -162,7 +162,7 @@ class PredictionSets:
             prior, even = posterior.log_classes(), stated_prior("uniform", self._state.classes)
             posterior = posterior.with_classes(even)
         else:
-            rows = self._state.labelled((self._rows,), self.fit.unseen).judging(self._judged.rows)
+            rows = self._state.labelled((self._rows,), self.fit.unseen, self._judged)
             left_out = self.fit.fitted.left_out_rows(rows, self._judged.weight)
         joint = predict.joint_and_prior(posterior, take_rows(encoded, new), len(new))
         codes, weight = left_out.codes, left_out.weight
@@ -222,7 +222,8 @@ class PredictionSets:
         """Return the fit in a state of its rows that may know more levels."""
         fitted, rows = self.fit.fitted, state.labelled((self._rows,), self.fit.unseen)
         problem, n_levels = state.problem(fitted.class_prior), _n_levels(state.schema)
-        return AugmentedFit(problem, rows, n_levels, fitted.posterior.log_proba)
+        weight = rows.weight * self._rows.copies.counting
+        return AugmentedFit(problem, rows, weight, n_levels, fitted.posterior.log_proba)
 
     def _full(self, X: object, encoded: Encoded, new: Positions) -> Joint:
         """Return the p-values of some of the new rows, by full conformal prediction.
@@ -232,7 +233,7 @@ class PredictionSets:
         state, fit = self._state, self._fit
         with deduplicate_warnings(BayesgenWarning):  # of which encoding has warned
             table = self.fit.read(X).only(new)
-        groups = self._groups(X, new, fit.rows.y, fit.rows.weight)
+        groups = self._groups(X, new, fit.rows.y, fit.weight)
         p_values = fit.p_values(take_rows(encoded, new), groups)
         if _n_levels(state.schema.merge(table)) == fit.n_levels:
             return p_values

@@ -376,9 +376,12 @@ class StackedClassifier(Classifier):
         judged = judged_rows((rows,), classes, len(rows.table.names))
         unscaled = dataclasses.replace(rows, weight=sample.own)
 
+        own = dataclasses.replace(judged, copies=unscaled.labelled.copies)
+
         def judge(member: Member) -> MemberScores:
-            read = member.read(unscaled if member.takes_all_rows else rows, reset=False)
-            return member.held_out(rows, read, classes, judged)
+            if member.takes_all_rows:
+                return member.held_out(rows, member.read(unscaled, reset=False), classes, own)
+            return member.held_out(rows, member.read(rows, reset=False), classes, judged)
 
         judgements, unjudged = self._tried(members, judge)
         left_out = self.left_out_ | unjudged
@@ -552,7 +555,7 @@ class StackedClassifier(Classifier):
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
         powers = functools.partial(self._chosen_powers, y, weight)
-        judges = Judges(y, weight, powers, pool, seed, report)
+        judges = Judges(y, weight, judged.lost, powers, pool, seed, report)
         self._split = split_in_pool(fitted)
         stack = judges.weighed(Members(fitted, self._split), judgements)
         apart = [name for name, member in fitted.items() if member.columns_apart]

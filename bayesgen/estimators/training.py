@@ -28,12 +28,12 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.operations import COMPARE
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, every_row, judged_rows
 from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
 from bayesgen.estimators.training_rows import (
     TrainingRows,
+    copies,
     joined,
-    one_each,
     together,
 )
 from bayesgen.inference import (
@@ -254,14 +254,22 @@ class TrainingState:
             out[GROUPS] = np.full((n, 1), -1)
         return out
 
-    def labelled(self, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
-        """Return the labeled rows of the fit; of a row of weight 2, weight 1 is left out.
+    def labelled(
+        self, seen: Sequence[TrainingRows], unseen: str, judged: JudgedRows | None = None
+    ) -> LabelledRows:
+        """Return the labeled rows of the fit, each to be left out with its copies.
 
-        seen: the rows of each call of fit or partial_fit. unseen: the argument of the classifier.
+        Args:
+            seen: the rows of each call of fit or partial_fit.
+            unseen: the argument of the classifier.
+            judged: which of them are left out, and what are copies; by default all, and rows that
+                are equal in the columns of the model.
         """
         encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         y, weight = together(seen, self.classes)
-        return LabelledRows(encoded, y, weight, one_each(weight))
+        equal = copies(seen, self.classes) if judged is None else judged.copies
+        left_out = None if judged is None else judged.rows
+        return LabelledRows(encoded, y, weight, equal.away, left_out, equal.content)
 
     def leave_one_out(self, prior: Spec, rows: LabelledRows) -> Scores:
         """Return the scores of rows, each given the others (see `inference.leave_one_out`).
@@ -413,25 +421,26 @@ class TrainingState:
             components.require_leave_one_out("missing='learn'", "Pass missing='informative'")
         else:
             components.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
-        rows = self.labelled(seen, unseen)
-        judged = JudgedRows(np.arange(len(rows.y)), rows.weight)
         if temper is None:
             judged = judged_rows(seen, self.classes, len(self.schema.used()))
+        else:
+            judged = every_row(seen, self.classes)
+        rows = self.labelled(seen, unseen, judged)
         details = posterior.report.details | {ROWS_JUDGED: float(len(judged.rows))}
         posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
-        scores = self.leave_one_out(prior, rows.judging(judged.rows))
-        y, weight = rows.y[judged.rows], judged.weight
+        scores = self.leave_one_out(prior, rows)
+        y, weight = rows.left_out.y, judged.weight
         if temper is None:
-            return self.with_pattern_power(posterior, scores, y, weight)
+            return self.with_pattern_power(posterior, scores, y, judged)
         if temper == "learn":
             powers, share = learned_powers(scores.log_classes, scores.joint, y, weight)
             return dataclasses.replace(posterior, readout=Tempered(powers, share))
         priors = column_priors(scores.parts)
-        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
+        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, judged.lost, **priors)
         return dataclasses.replace(posterior, readout=Pooled(pool))
 
     def with_pattern_power(
-        self, posterior: Posterior, scores: Scores, y: Membership, weight: Weights
+        self, posterior: Posterior, scores: Scores, y: Membership, judged: JudgedRows
     ) -> Posterior:
         """Return the posterior, its missing pattern with a learned power if it reads one.
 
@@ -439,13 +448,15 @@ class TrainingState:
             posterior: of the fit.
             scores: of rows, each given the others.
             y: classes of these rows.
-            weight: of these rows.
+            judged: these rows.
         """
         pattern = np.isin(list(posterior.reader.selections), self.pattern_blocks())
         if not pattern.any():
             return posterior
         priors = pattern_priors(pattern)
-        pool, _ = learned_pool(scores.parts, scores.log_classes, y, weight, **priors)
+        pool, _ = learned_pool(
+            scores.parts, scores.log_classes, y, judged.weight, judged.lost, **priors
+        )
         return dataclasses.replace(posterior, readout=Pooled(pool))
 
 

@@ -13,7 +13,7 @@ from bayesgen.errors.data import too_few_classes
 from bayesgen.likelihoods.base import below
 from bayesgen.membership import among, concatenated
 from bayesgen.schema import Column, Schema
-from bayesgen.table import Table, as_frame, row_keys, soft_target
+from bayesgen.table import Copies, Table, as_frame, copies_of, row_keys, soft_target
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Traceable, Weights
 
 UNLABELLED = -1
@@ -21,11 +21,6 @@ UNLABELLED = -1
 
 NO_CELLS = Table((), 0, "")
 """In place of a table that is not kept."""
-
-
-def one_each(weight: Weights) -> Weights:
-    """Return the weight that is left out with a row: of a row of weight 3, one of three."""
-    return np.minimum(weight, 1.0)
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
@@ -133,6 +128,12 @@ class TrainingRows:
         """The power transforms of these rows' columns that were learned so far."""
         return {}
 
+    @functools.cached_property
+    def copies(self) -> Copies:
+        """Which of the rows are copies of each other."""
+        y = self.codes if self.shares is None else self.shares
+        return copies_of([self.table], y, self.weight)
+
     @property
     def present(self) -> np.ndarray:
         """The classes of which some row has a share: soft labels may name others."""
@@ -230,6 +231,13 @@ def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Members
     parts = [rows.labelled for rows in seen]
     y = concatenated([rows.membership(classes) for rows in parts], len(classes))
     return y, np.concatenate([rows.weight for rows in parts])
+
+
+def copies(seen: Sequence[TrainingRows], classes: np.ndarray) -> Copies:
+    """Return which of the labeled rows of several calls are copies of each other."""
+    if len(seen) == 1 and len(seen[0].classes) == len(classes):
+        return seen[0].labelled.copies
+    return copies_of([rows.labelled.table for rows in seen], *together(seen, classes))
 
 
 def fewer_than_two_classes(rows: TrainingRows) -> BayesgenError:

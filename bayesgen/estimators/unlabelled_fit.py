@@ -143,7 +143,7 @@ def infer(
         guesses = state.statistics + rows.statistics(state.likelihoods, shares)
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
-        labelled = state.labelled(seen, unseen).judging(judged.rows)
+        labelled = state.labelled(seen, unseen, judged)
         judges = dataclasses.replace(labelled.left_out, weight=judged.weight)
         few = np.flatnonzero(shares_of(labelled.y, len(state.classes)).sum(axis=0) < 2)
         if isinstance(weight, str) and len(few):

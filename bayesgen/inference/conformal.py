@@ -4,7 +4,8 @@ The score of a row is the log-odds of its class given its cells and all other ro
 candidate class k of a new row is the share of rows, the new one among them, whose score is at most
 that of the new row as one of class k: of those of the fit to which (x, k) was added ("full"; see
 `Classifier.predict_set` for its guarantee), or of the fit as it is ("left out"). Ties count for the
-new row. A row of weight w counts as w rows, the new one as one. Source: Vovk, Gammerman and Shafer
+new row. A row of weight w counts as w rows, the new one as one; rows that leave together count as
+one row. Source: Vovk, Gammerman and Shafer
 (2005), Algorithmic Learning in a Random World, section 2.2.
 """
 
@@ -27,7 +28,7 @@ from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods.protocols import Vectorised
 from bayesgen.model import ModelStatistics, model_statistics
 from bayesgen.problem import Problem
-from bayesgen.typing import Encoded, Joint, Labels, LevelCounts
+from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
 
 CHEAP_FLOATS = 1_000_000
 """Numbers in the statistics of all rows left out, times classes, up to which a new row is cheap:
@@ -101,12 +102,14 @@ def left_out_p_values(fitted: Fitted, weight: Fitted, new: Joint, groups: Groups
 class AugmentedFit:
     """A fit to which a new row is added under each class in turn.
 
-    problem: of the rows of the fit, with its guesses. rows: these rows. n_levels: of the columns of
-    each block. log_proba: scores of rows -> log P(y = k given x).
+    problem: of the rows of the fit, with its guesses. rows: these rows. weight: for how many rows
+    each of them counts. n_levels: of the columns of each block. log_proba: scores of rows ->
+    log P(y = k given x).
     """
 
     problem: Problem
     rows: LabelledRows
+    weight: Weights
     n_levels: dict[str, LevelCounts]
     log_proba: Callable[[Scores], Joint]
 
@@ -139,7 +142,7 @@ class AugmentedFit:
             added = model_statistics(likelihoods, x, y, np.ones(1), n_classes=out.shape[1], **sizes)
             alike = np.flatnonzero(groups.fitted == groups.new[i, k])
             fitted = self._odds_with(added)[alike]
-            out[i, k] = p_values(fitted, self.rows.weight[alike], new[i, [k]])[0]
+            out[i, k] = p_values(fitted, self.weight[alike], new[i, [k]])[0]
         return out
 
     def _odds_of(self, encoded: Encoded) -> Joint:

@@ -59,6 +59,9 @@ SAME = 1e-6
 """Difference of distances that counts as rounding, so that folds are the same for rows in another
 order or other units."""
 
+ROUNDING = 1e-12
+"""Share of the weight of equal rows that counts as none of it."""
+
 Positions = Int[np.ndarray, " judged"]
 S = TypeVar("S", bound=Statistics)
 
@@ -68,8 +71,9 @@ class LabelledRows:
     """Labeled rows of a fit, some of which are left out in turn.
 
     encoded: by block. y: class codes, or shares of the classes: such a row is left out of all of
-    its classes at once. weight: of each. away: the part of its weight that a row loses where it is
-    left out. judged: positions of the rows that are left out; None: all.
+    its classes at once. weight: of each. away: the weight that leaves with a row that is left out,
+    which may be more than its own: its copies leave with it. judged: positions of the rows that are
+    left out; None: all. copies: a number that equal rows share; None: each leaves alone.
     """
 
     encoded: Encoded
@@ -77,6 +81,7 @@ class LabelledRows:
     weight: Weights
     away: Weights
     judged: Positions | None = None
+    copies: Positions | None = None
 
     @property
     def left_out(self) -> "LabelledRows":
@@ -86,7 +91,24 @@ class LabelledRows:
     def at(self, where: Positions) -> "LabelledRows":
         """Return some of the rows, all of them left out."""
         encoded = take_rows(self.encoded, where)
-        return LabelledRows(encoded, self.y[where], self.weight[where], self.away[where])
+        copies = None if self.copies is None else self.copies[where]
+        return LabelledRows(
+            encoded, self.y[where], self.weight[where], self.away[where], copies=copies
+        )
+
+    def remaining(self, gone: Positions) -> Weights:
+        """Return the weights of all rows where some leave, and with each the rest of its weight.
+
+        What leaves with a row beyond its own weight is taken from its copies, and from all of them
+        alike, which no statistic of equal rows can tell.
+        """
+        copies = np.arange(len(self.weight)) if self.copies is None else self.copies
+        total, lost = (
+            np.bincount(copies[where], part, minlength=copies.max(initial=-1) + 1)
+            for where, part in ((slice(None), self.weight), (gone, self.away[gone]))
+        )
+        left = np.clip(1 - lost / np.where(total > 0, total, 1.0), 0.0, 1.0)
+        return self.weight * np.where(left > ROUNDING, left, 0.0)[copies]
 
     def judging(self, where: Positions) -> "LabelledRows":
         """Return the same rows, of which some are left out."""
@@ -293,9 +315,8 @@ class Block:
 
     def refitted(self, i: int) -> np.ndarray:
         """Return the scores of a row by a fit to the others, without subtraction."""
-        weight = self.rows.weight.copy()
-        weight[i] -= self.rows.away[i]
-        others = np.flatnonzero(weight > 0)
+        weight = self.rows.remaining(np.array([i]))
+        others = np.flatnonzero(weight)
         statistics = self._statistics_of(others, weight[others])
         if self.added is not None:
             statistics = statistics + self.added
@@ -346,8 +367,9 @@ class Block:
 
     def _without(self, fold: Positions) -> tuple[Likelihood, Statistics]:
         """Return the prior and the statistics that the rows outside a fold give."""
-        others = np.delete(np.arange(len(self.rows.y)), fold)
-        statistics = self._statistics_of(others, self.rows.weight[others])
+        weight = self.rows.remaining(fold)
+        others = np.flatnonzero(weight)
+        statistics = self._statistics_of(others, weight[others])
         prior = self.likelihood.complete(statistics)
         # without some rows another column may be constant: its guess needs them
         alike = self.selection.leaves_out(prior.uninformative())

@@ -144,6 +144,7 @@ def learned_pool(
     log_classes: Joint,
     y: Membership,
     weight: Weights,
+    away: Weights | None = None,
     *,
     centers: Float[np.ndarray, "prior part"],
     scales: Float[np.ndarray, "prior part"],
@@ -155,20 +156,23 @@ def learned_pool(
         parts: log densities of each row given the others, (row, part, class).
         log_classes: log P(y = k given the rows without i), (row, class).
         y: class codes, or shares of the classes.
-        weight: of the rows; of a row of weight 2, weight 1 is left out.
+        weight: of the rows.
+        away: the part of it that leaves with a row that is left out; None: at most 1.
         centers: means of the weights under each of the normal priors that are averaged over.
         scales: their standard deviations; 0 keeps a weight at its center.
         log_odds: of each of these priors before the rows.
     """
     # a row whose class is impossible without it cannot tell weights apart
-    weight = np.where(np.isneginf(expected(log_classes, y)), 0.0, weight)
+    away = np.minimum(weight, 1.0) if away is None else away
+    possible = ~np.isneginf(expected(log_classes, y))
+    weight, away = (np.where(possible, part, 0.0) for part in (weight, away))
     x, part_centers = contrasts(parts), centers
     row_space = RowSpace.of(x, scales)
     if row_space is not None:
         # of the parts of a direction
         x, scales = x @ row_space.basis, scales[:, np.abs(row_space.basis).argmax(axis=0)]
         centers = centers @ row_space.basis
-    problem = _Regressions(x, log_classes, y, weight, centers, scales)
+    problem = _Regressions(x, log_classes, y, weight, away, centers, scales)
     u, mode = newton(problem.log_posterior, np.zeros_like(centers), negligible=CONVERGED)
     # H = L L', so that the inverse of L' is a root of the covariance
     inverse = np.linalg.inv(np.linalg.cholesky(-mode.hessian))
@@ -262,13 +266,15 @@ class _Regressions:
 
     Coefficients u are standard normal a priori: weights are centers + scales u.
 
-    x: contrasts of the parts. log_classes: logits at weights of 0.
+    x: contrasts of the parts. log_classes: logits at weights of 0. away: the part of the weight of
+    a row that leaves with it.
     """
 
     x: Float[np.ndarray, "row class part"]
     log_classes: Joint
     y: Membership
     weight: Weights
+    away: Weights
     centers: Float[np.ndarray, "prior part"]
     scales: Float[np.ndarray, "prior part"]
 
@@ -317,7 +323,7 @@ class _Regressions:
             p, x = np.exp(log_proba), self.x[rows]
             shape = n_priors, len(x), n_classes, size
             root = (x.reshape(len(x) * n_classes, size) @ roots).reshape(shape)
-            away = np.minimum(self.weight[rows], 1.0)[:, None, None]
+            away = self.away[rows, None, None]
             spread = away * (root @ np.swapaxes(root, 2, 3))
             curvature = p[..., None] * (identity - p[..., None, :])
             pull = np.linalg.solve(identity - curvature @ spread, residual[..., None])

@@ -151,9 +151,12 @@ class Discriminant(Term):
 
     @functools.cached_property
     def scores(self) -> Float[np.ndarray, "prior entry"]:
-        """Log P(y_i given x_i) - log pi of each row, without a weight of 1 of it, by prior."""
+        """Log P(y_i given x_i) - log pi of each row, without it, by prior.
+
+        All of its weight leaves: where columns outnumber rows, equal rows are copies.
+        """
         every = np.arange(len(self.y))
-        return self.without(self.x, every, np.minimum(self.weight, 1.0))[:, every, self.y]
+        return self.without(self.x, every, self.weight)[:, every, self.y]
 
     def without(
         self, x: Numbers, entry: Int[np.ndarray, " row"], away: Weights

@@ -117,7 +117,12 @@ class Pair(Term):
 
 
 def informative_pairs(
-    cells: Mapping[str, Cell], encoded: Encoded, y: Membership, weight: Weights, log_proba: Joint
+    cells: Mapping[str, Cell],
+    encoded: Encoded,
+    y: Membership,
+    weight: Weights,
+    away: Weights,
+    log_proba: Joint,
 ) -> list[Pair]:
     """Return the pairs of columns that say more of the class than a model does, at most MOST_PAIRS.
 
@@ -131,9 +136,10 @@ def informative_pairs(
         encoded: rows.
         y: their class codes.
         weight: of the rows.
+        away: the part of it that leaves with a row that is left out.
         log_proba: log probability of each class under the model, without the row.
     """
-    away, proba = np.minimum(weight, 1.0), np.exp(log_proba)
+    proba = np.exp(log_proba)
     found, gains = [], []
     for first, second in itertools.combinations(cells, 2):
         levels = cells[first].levels, cells[second].levels

@@ -55,6 +55,20 @@ def row_keys(table: Table) -> tuple[Keys, Keys]:
     return (order if positions else identity), identity
 
 
+def cell_keys(table: Table) -> UInt64[np.ndarray, "row column"]:
+    """Return a key of each cell of a table that is not sparse, 0 where it is missing.
+
+    Equal cells of a column have equal keys, in every table. The keys of a row add up to the second
+    of its `row_keys`.
+    """
+    out = np.empty((table.n_rows, len(table.columns)), dtype=np.uint64)
+    for j, column in enumerate(table.columns):
+        for start in range(0, table.n_rows, CHUNK):
+            rows = slice(start, start + CHUNK)
+            out[rows, j] = _cells(column, rows)[0]
+    return out
+
+
 def few_by_content(table: Table, size: int) -> Int[np.ndarray, " few"]:
     """Return the positions, ascending, of about `size` rows chosen by content; of few rows, all.
 

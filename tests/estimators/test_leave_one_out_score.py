@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from leaving import weights_without
 
 import bayesgen as bg
 from bayesgen.errors import WorseThanFrequencies
@@ -50,8 +51,7 @@ def refitted(X, y, weight, judged, shares, **params):
     """Return both log losses by a fit without each row, or without one of those it stands for."""
     own, frequencies = [], []
     for i in judged:
-        rest = weight.copy()
-        rest[i] -= 1
+        rest = weights_without(X, y, weight, i)
         clf = quiet(X, y, rest, **params)
         row = X.iloc[[i]] if hasattr(X, "iloc") else X[[i]]
         own.append(-clf.predict_log_proba(row)[0, list(clf.classes_).index(y[i])])

@@ -17,7 +17,7 @@ from bayesgen.estimators import judged_rows, stacked
 from bayesgen.estimators.stack import reservoir
 from bayesgen.estimators.stack.member import FOLDS, Member, folds_of
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.table import as_frame, read_table
+from bayesgen.table import Copies, as_frame, read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
@@ -371,8 +371,9 @@ def test_a_column_that_is_never_observed_changes_nothing():
 def test_folds_of_rows_do_not_depend_on_their_order(rng):
     codes, joint = np.sort(rng.integers(0, 3, 40)), rng.normal(size=(40, 3))
     proba, turned = np.round(rng.random(40), 1), rng.permutation(40)
-    folds = folds_of(codes, proba, joint)
-    again = folds_of(codes[turned], proba[turned], joint[turned])
+    alone = Copies(np.arange(40), np.arange(40), np.ones(40), np.ones(40))
+    folds = folds_of(codes, proba, joint, alone)
+    again = folds_of(codes[turned], proba[turned], joint[turned], alone)
     np.testing.assert_array_equal(again, folds[turned])
     shares = [np.bincount(folds[codes == k], minlength=FOLDS) for k in range(3)]
     assert np.ptp(shares, axis=1).max() <= 1

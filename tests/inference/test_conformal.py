@@ -31,7 +31,7 @@ def augmented_fit(case, prior, x, y, weight, empirical=False):
     classes = class_prior("empirical" if empirical else 1.0, np.arange(3), count, frequencies=False)
     problem = Problem.of(classes, {"": prior}, whole, empirical=empirical)
     rows = LabelledRows({"": x}, y, weight, np.minimum(weight, 1.0))
-    return AugmentedFit(problem, rows, {"": case.n_levels}, BAYES.log_proba)
+    return AugmentedFit(problem, rows, weight, {"": case.n_levels}, BAYES.log_proba)
 
 
 def refitted_odds(case, prior, x, y, weight, i, empirical):

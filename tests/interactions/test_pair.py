@@ -101,7 +101,9 @@ def found(odds, seed=0, n=300):
     cells = {name: Cell(name, 0, 3) for name in columns}
     share = np.bincount(y, minlength=2) / n
     log_proba = np.log(np.tile(share, (n, 1)))
-    return [p.names for p in informative_pairs(cells, columns, y, np.ones(n), log_proba)]
+    return [
+        p.names for p in informative_pairs(cells, columns, y, np.ones(n), np.ones(n), log_proba)
+    ]
 
 
 def test_the_pair_that_interacts_is_found():

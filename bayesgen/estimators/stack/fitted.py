@@ -217,12 +217,10 @@ class FittedStack(Fitted):
 
     members: Members
 
-    def loo(
-        self, encoded: Encoded, y: Membership, weight: Weights, kind: str
-    ) -> DataFrame | ELPDData:
+    def loo(self, rows: LabelledRows, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
         if kind == "elpd":
-            n_rows = int((weight > 0).sum())
+            n_rows = int((rows.weight > 0).sum())
             warn(
                 BayesgenWarning(
                     "the weights and powers of a stack were learned from the rows that loo() "
@@ -233,26 +231,27 @@ class FittedStack(Fitted):
                     n_rows=n_rows,
                 )
             )
-        return super().loo(encoded, y, weight, kind)
+        return super().loo(rows, kind)
 
-    def left_out(self, encoded: Encoded, y: Membership, weight: Weights) -> diagnose.LeaveOneOut:
+    def left_out(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others.
 
         Weights and powers stay.
         """
         mixture = cast(Mixture, self.posterior.components)
-        left_out = {}
-        by_member = mixture.by_member(encoded)
+        left_out, interactions = {}, self.members.interactions
+        by_member, away = mixture.by_member(rows.encoded), interactions.unit * rows.away
         for name, member in self.members.by_name.items():
-            rows, posterior = by_member[name], mixture.members[name]
+            posterior = mixture.members[name]
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
-            scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
+            own = dataclasses.replace(rows, encoded=by_member[name])
+            scores = fitted.leave_one_out(own)
             left_out[name] = MemberScores(scores, posterior.readout)
-        if (joint := self.members.interactions.joint) is not None:
-            log_density = joint.left_out(by_member[joint.title], y, weight)
-            scores = left_out[self.members.interactions.reads].scores
+        if (joint := interactions.joint) is not None:
+            log_density = joint.left_out(by_member[joint.title], rows.y, away)
+            scores = left_out[interactions.reads].scores
             left_out[joint.title] = relative_scores(log_density, scores)
-        of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, y, weight))
+        of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, rows.y, away))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 

@@ -25,9 +25,10 @@ class JudgedCells:
     """The cells of the rows that judge a stack, from which its interactions are learned.
 
     reads: name of the member that reads them. cells: where its rows have each column, by name.
-    encoded: by block. y: class codes, or shares of the classes. weight: of the rows. scores: of
-    the member, each row left out. wide: whether columns outnumber rows, so that none is a block of
-    its own.
+    encoded: by block. y: class codes, or shares of the classes. weight: of the rows. lost: the part
+    of it that leaves with a row. scores: of the member, each row left out. wide: whether columns
+    outnumber rows, so that none is a block of its own. unit: the weight here of a row that has
+    weight 1 in the fit.
     """
 
     reads: str
@@ -35,8 +36,10 @@ class JudgedCells:
     encoded: Encoded
     y: Membership
     weight: Weights
+    lost: Weights
     scores: Scores
     wide: bool = False
+    unit: float = 1.0
 
     @classmethod
     def of(
@@ -54,10 +57,8 @@ class JudgedCells:
             judged: which of them.
         """
         state, read = member.state, member.read(rows, reset=False)
-        labelled = state.labelled((read,), member.classifier.unseen).judging(judged.rows).left_out
-        weight = judged.weight
-        if len(weight) < len(rows.labelled.codes):
-            weight = weight * len(weight) / weight.sum()
+        labelled = state.labelled((read,), member.classifier.unseen, judged).left_out
+        judged = judged.counted if judged.sampled else judged
         # in the order of the blocks, which is that of names: positions are in that of the table
         places = {place: name for name, place in state.column_positions().items()}
         cells = {
@@ -66,12 +67,13 @@ class JudgedCells:
             for j, column in enumerate(columns)
             if (block, j) in places
         }
-        wide = not member.columns_apart
-        return cls(name, cells, labelled.encoded, labelled.y, weight, scores, wide)
+        wide, unit = not member.columns_apart, 1.0 if judged.sampled else judged.copies.counting
+        weight, lost = judged.weight, judged.lost
+        return cls(name, cells, labelled.encoded, labelled.y, weight, lost, scores, wide, unit)
 
     def left_out(self, term: Term) -> Joint:
         """Return what a term says of each row without it."""
-        return term.left_out(self.encoded, self.y, np.minimum(self.weight, 1.0))
+        return term.left_out(self.encoded, self.y, self.lost)
 
     def joint(self) -> Forest | Discriminant:
         """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
@@ -101,7 +103,9 @@ class JudgedCells:
         log_proba: log class probabilities of each row without it, by the model.
         """
         levels = {name: cell for name, cell in self.cells.items() if cell.levels}
-        return tuple(informative_pairs(levels, self.encoded, self.y, self.weight, log_proba))
+        return tuple(
+            informative_pairs(levels, self.encoded, self.y, self.weight, self.lost, log_proba)
+        )
 
 
 def thirds(x: Float[np.ndarray, " row"], weight: Weights) -> Labels:

@@ -26,8 +26,8 @@ from bayesgen.inference import (
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.schema import Column
-from bayesgen.table import Name, Table
-from bayesgen.typing import Joint, Labels, Membership, Traceable, Weights
+from bayesgen.table import Copies, Name, Table
+from bayesgen.typing import Joint, Labels, Membership, Traceable
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
@@ -177,7 +177,7 @@ class Member:
 
         Learns the power of the missing pattern from these predictions, in place, if it has one.
         Uses exact leave-one-out where there is a closed form; otherwise each of ten folds is
-        predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
+        predicted by a member fitted to the other nine. Copies of a row are left out with it.
 
         Args:
             rows: of the fit.
@@ -186,17 +186,17 @@ class Member:
             judged: the rows to predict.
         """
         clf, posterior = self.classifier, self.posterior
-        labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
+        labelled = self.state.labelled((read,), clf.unseen, judged)
         if self.subtracts_rows:
             scores = self.state.leave_one_out(clf.class_prior, labelled)
             judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:
-                return self.weigh_pattern(judgement, labelled.left_out.y, judged.weight)
+                return self.weigh_pattern(judgement, labelled.left_out.y, judged)
             return judgement
         codes, log_classes = rows.labelled.codes_among(classes), posterior.log_classes()
         joint = posterior.log_joint(labelled.encoded, len(codes))
         proba = class_probabilities(joint, log_classes)
-        folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint)
+        folds = folds_of(codes, proba[np.arange(len(codes)), codes], joint, judged.copies)
         again = rows.labelled if read.unlabelled is None else rows
         log_proba = self._by_folds(again, classes, folds)[judged.rows]
         parts = likelihood_of(log_proba, log_classes)[:, None]
@@ -224,16 +224,16 @@ class Member:
         return out
 
     def weigh_pattern(
-        self, judgement: MemberScores, y: Membership, weight: Weights
+        self, judgement: MemberScores, y: Membership, judged: JudgedRows
     ) -> MemberScores:
         """Learn a power of the missing pattern, in place; return the predictions under it.
 
         Args:
             judgement: what the member predicts of rows that are left out.
             y: classes of these rows.
-            weight: of these rows.
+            judged: these rows.
         """
-        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, y, weight)
+        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, y, judged)
         if weighed is self.posterior:
             return judgement
         self.classifier._posterior = weighed
@@ -255,18 +255,21 @@ def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
 
 
 def folds_of(
-    codes: Labels, proba: Float[np.ndarray, " row"], joint: Joint
+    codes: Labels, proba: Float[np.ndarray, " row"], joint: Joint, copies: Copies
 ) -> Int[np.ndarray, " row"]:
     """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
 
-    It depends neither on the order of rows nor on units.
+    It depends neither on the order of rows nor on units. Equal rows are in one fold.
 
     Args:
         codes: class codes.
         proba: P(y_i given x_i and all rows).
         joint: log p(x_i, y = k given all rows), by which ties are broken.
+        copies: which rows are equal.
     """
+    first = copies.first
+    codes, proba, joint = codes[first], proba[first], joint[first]
     folds = np.empty(len(codes), dtype=int)
     order = np.lexsort([*np.round([*joint.T, proba], 9), codes])
     folds[order] = np.arange(len(codes)) % FOLDS
-    return folds
+    return folds[copies.content]

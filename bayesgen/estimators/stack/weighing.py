@@ -20,13 +20,15 @@ from bayesgen.typing import Joint, Membership, Weights
 class Judges:
     """The rows that weigh the members of a stack, and what is learned from them.
 
-    y: class codes, or shares of the classes. weight: of the rows. powers: scores of the mean -> its
+    y: class codes, or shares of the classes. weight: of the rows. lost: the part of it that leaves
+    with a row. powers: scores of the mean -> its
     readout. pool: whether a log-linear pool stands beside the mean. seed: of the draws of its
     weights. report: of the stack.
     """
 
     y: Membership
     weight: Weights
+    lost: Weights
     powers: Callable[[Scores], Readout]
     pool: bool
     seed: int
@@ -62,6 +64,7 @@ class Judges:
                 scores.log_classes,
                 self.y,
                 self.weight,
+                self.lost,
                 **pooling.stack_priors(size, n_parts, free),
             )
             interaction_weight = float(pool.mean_weights[free].sum())
@@ -89,14 +92,16 @@ class Judges:
         """
         members, joint, best = simple.members, cells.joint(), simple
         if joint.splits:
-            joined = dataclasses.replace(members, interactions=Interactions(cells.reads, joint))
+            joined = dataclasses.replace(
+                members, interactions=Interactions(cells.reads, joint, unit=cells.unit)
+            )
             judgements = {**simple.judgements, joint.title: cells.judge(joint)}
             best = self.better(simple, self.weighed(joined, judgements), cells.weight)
         if cells.wide:
             return best
         if pairs := cells.pairs(best.left_out):
             joint = best.members.interactions.joint
-            interactions = Interactions(cells.reads, joint, pairs)
+            interactions = Interactions(cells.reads, joint, pairs, cells.unit)
             joined = dataclasses.replace(members, interactions=interactions)
             of_pairs = [cells.left_out(pair) for pair in pairs]
             best = self.better(best, self.weighed(joined, best.judgements, of_pairs), cells.weight)
