@@ -15,7 +15,14 @@ from sklearn.base import clone
 
 from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, all_training_rows, drawn, split, training_rows
+from bayesgen.compare.folds import (
+    Fold,
+    all_training_rows,
+    copies_together,
+    drawn,
+    split,
+    training_rows,
+)
 from bayesgen.compare.scores import DIFFERENCE, Scores, with_errors
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors import Cure, InvalidArgument, InvalidData
@@ -170,7 +177,11 @@ def compare(
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups
+    copies: tuple[Note, ...] = ()
+    if groups is None and isinstance(cv, int | np.integer):
+        groups, copies = copies_together(rows.table.take(labelled), target.membership[labelled])
     folds, notes = split(codes[labelled], target.classes, cv, random_state, groups)
+    notes = (*copies, *notes)
     folds = [(labelled[fit], labelled[scored]) for fit, scored in folds]
     available, size = np.mean([len(fit) for fit, _ in folds]), None
     if train_size is not None:

@@ -11,10 +11,15 @@ from bayesgen.errors import Cure, InvalidArgument, InvalidData, Words
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.notes import Note
-from bayesgen.typing import Labels
+from bayesgen.table import Table, copies_of
+from bayesgen.typing import Labels, Membership
 
 FEWEST_ROWS = 2
 """Rows of every class that a subset keeps: with one, a class would have no variance of its own."""
+
+COPIED = 0.05
+"""Share of rows that must be copies of others for folds to keep copies together: few hardly change
+a score, and folds stay as they were."""
 
 Fold = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The positions of the rows to fit, and of those to score."""
@@ -65,6 +70,31 @@ def split(
     rows = np.arange(len(y))
     # boolean masks are allowed, as in scikit-learn
     return [(rows[fit], rows[test]) for fit, test in splitter.split(y[:, None], y, codes)], notes
+
+
+def copies_together(
+    table: Table, y: Membership
+) -> tuple[Int[np.ndarray, " row"] | None, tuple[Note, ...]]:
+    """Return groups of rows that are copies of each other, and a note; None where few are.
+
+    A row that is scored by a fit to its copy is not left out. Equal rows that chance explains, as
+    in tables of levels, are no copies: see "What is learned from rows left out".
+
+    Args:
+        table: the rows.
+        y: their class codes, or shares of the classes.
+    """
+    equal = copies_of([table], y, np.ones(table.n_rows))
+    copied = equal.together[equal.content]
+    count = int(copied.sum())
+    if count < COPIED * table.n_rows:
+        return None, ()
+    own = len(equal.first) + np.arange(table.n_rows)
+    text = (
+        f"{count:,} of {table.n_rows:,} rows are copies of others, which equal them in every "
+        "column where equal rows are improbable; copies are in one fold."
+    )
+    return np.where(copied, equal.content, own), (Note(text, kind="copies"),)
 
 
 def _group_codes(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:

@@ -188,8 +188,8 @@ class Fitted:
                     "importance weights leave out a row of one class",
                     "Use inference='exact', or cross-validate by bg.compare.",
                 )
-            draws = cast(Draws, components)
-            return diagnose.left_out_by_importance(draws, rows.encoded, rows.y, rows.away)
+            draws, gone = cast(Draws, components), rows.left_out
+            return diagnose.left_out_by_importance(draws, gone.encoded, gone.y, gone.away)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(self.leave_one_out(rows)))
 
     def left_out_rows(self, rows: LabelledRows, weight: Weights) -> LeftOutRows:

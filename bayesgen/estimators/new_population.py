@@ -11,11 +11,12 @@ from bayesgen import predict
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
-from bayesgen.estimators.diagnostics import Fitted, rows_of_table
+from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
-from bayesgen.inference.components import codes_of_groups
+from bayesgen.inference.components import codes_of_groups, take_rows
+from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.prevalence import (
     LeftOutRows,
     Populations,
@@ -24,7 +25,7 @@ from bayesgen.prevalence import (
     estimated,
     table_of_shift,
 )
-from bayesgen.table import Table
+from bayesgen.table import Table, copies_of
 from bayesgen.typing import DataFrame, Encoded, Labels, Weights
 
 MOST_LEFT_OUT = 20_000
@@ -88,7 +89,10 @@ class PopulationModel:
         """
         rows = self.labeled(*self.fit.kept("estimate_prevalence"))
         X, codes, weights = self.within(groups, *rows)
-        return Populations(self.features(X), codes, weights, self.features(X_new))
+        table = self.features(X)
+        standing, counted = copies_of([table], codes, weights).standing(weights)
+        new = self.features(X_new)
+        return Populations(table.take(standing), codes[standing], counted, new)
 
     def within(
         self, groups: Groups, X: object, codes: Labels, weights: Weights
@@ -135,14 +139,17 @@ class PopulationModel:
         components.require_leave_one_out("method='left_out'", cure)
         X, y, weight = self.fit.kept("method='left_out'", f"{cure}.")
         X, codes, weights = self.within(groups, *self.labeled(X, y, weight))
+        table, encoded = self.features(X), self.fit.encode(X)[1]
+        equal = copies_of([table], codes, weights)
+        rows = LabelledRows(encoded, codes, weights, equal.away, copies=equal.content)
+        standing, counted = equal.standing(weights)
         # as many of each class as its share, evenly spaced
-        order = np.argsort(codes, kind="stable")
+        order = np.argsort(codes[standing], kind="stable")
         few = min(len(order), MOST_LEFT_OUT)
         judged = np.sort(order[np.arange(few) * len(order) // few])
-        encoded = self.fit.encode(X)[1]
-        rows = rows_of_table(self.features(X), encoded, codes, weights).judging(judged)
+        rows = rows.judging(standing[judged])
         even = dataclasses.replace(self.fitted, class_prior="uniform")
-        return even.left_out_rows(rows, weights[judged])
+        return even.left_out_rows(rows, counted[judged])
 
     def label_shift(
         self, X_new: object, estimate: Prevalence, X: object, y: object, weight: object
@@ -165,16 +172,17 @@ class PopulationModel:
         X, codes, weights = self.within(
             self.groups_of(*self.fit.encode(X_new)[1:]), X, codes, weights
         )
-        _, encoded, _ = self.fit.encode(X)
-        joint = None
+        table, encoded = self.features(X), self.fit.encode(X)[1]
+        equal, joint = copies_of([table], codes, weights), None
+        standing, counted = equal.standing(weights)
+        rows = LabelledRows(encoded, codes, weights, equal.away, standing, equal.content)
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
             fitted.posterior.components.require_loo()
-            rows = rows_of_table(self.features(X), encoded, codes, weights)
             joint = fitted.left_out(rows).joint
-        populations = Populations(self.features(X), codes, weights, self.features(X_new))
-        earlier, later = (
-            predict.log_joint(fitted.posterior, *self.fit.encode(rows)[1:], densities=True)
-            for rows in (X, X_new)
-        )
+        labeled, new = table.take(standing), self.features(X_new)
+        populations = Populations(labeled, codes[standing], counted, new)
+        own = take_rows(encoded, standing)
+        earlier = predict.log_joint(fitted.posterior, own, len(standing), densities=True)
+        later = predict.log_joint(fitted.posterior, *self.fit.encode(X_new)[1:], densities=True)
         return table_of_shift(populations, joint, earlier, later, estimate.draws)

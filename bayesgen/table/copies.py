@@ -44,7 +44,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int, UInt64
+from jaxtyping import Bool, Float, Int, UInt64
 from scipy.special import gammainc
 
 from bayesgen.membership import codes_of
@@ -82,6 +82,23 @@ class Copies:
     def away(self) -> Weights:
         """The weight that leaves with each row, that of its copies included."""
         return self.leaving[self.content]
+
+    @property
+    def together(self) -> Bool[np.ndarray, " content"]:
+        """Of which contents several rows leave together, rather than one of several."""
+        return (self.total > 1) & (2 * self.leaving > self.total)
+
+    def standing(self, weight: Weights) -> tuple[Int[np.ndarray, " standing"], Weights]:
+        """Return the rows that stand for those that leave with them, ascending, and their weights.
+
+        weight: of all rows. Weights are those of independent rows (see `counting`).
+        """
+        stands = ~self.together[self.content]
+        stands[self.first] = True
+        rows = np.flatnonzero(stands)
+        content = self.content[rows]
+        whole = np.where(self.together[content], self.total[content], weight[rows])
+        return rows, self.counting * whole
 
     @property
     def counting(self) -> float:
@@ -142,8 +159,9 @@ def _copied(total: Float[np.ndarray, " content"], chance: Float[np.ndarray, " co
     fewest = float(others.min())
     by_chance = gammainc(max(fewest, TINY), np.maximum(chance, TINY)).prod()
     copies = max(mean, fewest * max(1 - by_chance / SELDOM, 0.0), 0.0)
-    if copies:
-        out[known] = np.maximum(np.minimum(others, copies), others * copies / (chance + copies))
+    # an equal that nothing explains is a copy
+    share = np.divide(copies, chance + copies, out=np.ones(len(others)), where=chance + copies > 0)
+    out[known] = np.maximum(np.minimum(others, copies), others * share)
     return out
 
 

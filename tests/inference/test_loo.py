@@ -1,5 +1,6 @@
 """Leave-one-out: taking statistics away is fitting again without the row, for every family."""
 
+import dataclasses
 import warnings
 
 import laws
@@ -51,6 +52,40 @@ def test_every_family_leaves_a_row_out(name, guess):
     found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight))
     expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def law_copies_leave_together(case, prior, left_out=left_out):
+    """Of rows that are there twice, half with another weight: what a fit without both says."""
+    rng = np.random.default_rng(3)
+    x, y = case.rows(rng, 16, gaps=not prior.joint)
+    again = np.r_[np.arange(16), np.arange(0, 16, 2)]
+    x, y, weight = x[again], y[again], rng.choice([0.5, 1.0, 2.0], len(again))
+    away = np.bincount(again, weight)[again]
+    whole = laws.statistics(case, prior, x, y, weight)
+    found = left_out(prior, whole, x, LabelledRows({}, y, weight, away, copies=again))
+    for i in range(16):
+        others = np.flatnonzero(again != i)
+        rest = laws.statistics(case, prior, x[others], y[others], weight[others])
+        expected = scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
+        np.testing.assert_allclose(found[again == i], [expected] * (again == i).sum(), atol=1e-8)
+
+
+@pytest.mark.parametrize("guess", ["prior", "vague"])
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_copies_out(name, guess):
+    case = CASES[name]
+    law_copies_leave_together(case, getattr(case, guess).equivalent_family())
+
+
+def copies_stay(prior, whole, x, rows):
+    alone = dataclasses.replace(rows, away=rows.weight, copies=None)
+    return left_out(prior, whole, x, alone)
+
+
+@pytest.mark.parametrize("name", ["Normal", "Categorical", "KernelDiscriminant"])
+def test_fault_of_copies_is_caught(name):
+    with pytest.raises(AssertionError):
+        law_copies_leave_together(CASES[name], CASES[name].prior.equivalent_family(), copies_stay)
 
 
 def soft_rows_left_out(name):

@@ -240,7 +240,9 @@ class FittedStack(Fitted):
         """
         mixture = cast(Mixture, self.posterior.components)
         left_out, interactions = {}, self.members.interactions
-        by_member, away = mixture.by_member(rows.encoded), interactions.unit * rows.away
+        by_member, gone = mixture.by_member(rows.encoded), rows.left_out
+        y, away = gone.y, interactions.unit * gone.away
+        cells = mixture.by_member(gone.encoded)
         for name, member in self.members.by_name.items():
             posterior = mixture.members[name]
             fitted = Fitted(member.state, posterior, member.classifier.class_prior)
@@ -248,10 +250,10 @@ class FittedStack(Fitted):
             scores = fitted.leave_one_out(own)
             left_out[name] = MemberScores(scores, posterior.readout)
         if (joint := interactions.joint) is not None:
-            log_density = joint.left_out(by_member[joint.title], rows.y, away)
+            log_density = joint.left_out(cells[joint.title], y, away)
             scores = left_out[interactions.reads].scores
             left_out[joint.title] = relative_scores(log_density, scores)
-        of_pairs = mixture.of_terms(by_member, lambda term, x: term.left_out(x, rows.y, away))
+        of_pairs = mixture.of_terms(cells, lambda term, x: term.left_out(x, y, away))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
 
