@@ -1246,7 +1246,7 @@ class Classifier(Estimator):
         if kind not in ("rows", "elpd"):
             raise not_one_of("kind", kind, ["rows", "elpd"])
         fitted = self._fitted()
-        fitted.posterior.components.require_loo()
+        fitted.require_loo()
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:

@@ -135,8 +135,8 @@ class PopulationModel:
             )
         if self.fit.predictions is not None:
             return self.fit.predictions
-        components, cure = self.fitted.posterior.components, "Pass method='density'"
-        components.require_leave_one_out("method='left_out'", cure)
+        cure = "Pass method='density'"
+        self.fitted.require_left_out("method='left_out'", cure)
         X, y, weight = self.fit.kept("method='left_out'", f"{cure}.")
         X, codes, weights = self.within(groups, *self.labeled(X, y, weight))
         table, encoded = self.features(X), self.fit.encode(X)[1]
@@ -178,7 +178,7 @@ class PopulationModel:
         rows = LabelledRows(encoded, codes, weights, equal.away, standing, equal.content)
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
-            fitted.posterior.components.require_loo()
+            fitted.require_loo()
             joint = fitted.left_out(rows).joint
         labeled, new = table.take(standing), self.features(X_new)
         populations = Populations(labeled, codes[standing], counted, new)

@@ -87,8 +87,7 @@ class PredictionSets:
         if self._draws and self.method == "full":
             raise _left_as_they_are("draws")
         if not self._stacked and not self._draws:
-            components = self.fit.fitted.posterior.components
-            components.require_leave_one_out("predict_set", "Pass inference='nuts'")
+            self.fit.fitted.require_left_out("predict_set", "Pass inference='nuts'")
         passed = {"X_fit": self.X, "y_fit": self.y}
         absent = [name for name, part in passed.items() if part is None]
         if len(absent) == 1 or (absent and self.sample_weight is not None):

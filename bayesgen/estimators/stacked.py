@@ -122,10 +122,11 @@ class StackedClassifier(Classifier):
 
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
-    the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
-    one of the two is left out. A row without any observed cell gets the class prior, unless the
-    missing pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer
-    if there are more than 20 columns), chosen within classes by content, not by their order.
+    the class, and the row does not affect the weights.) A row leaves with its copies, and with all
+    of its weight, unless chance explains equal rows (see "What is learned from rows left out" in
+    the documentation). A row without any observed cell gets the class prior, unless the missing
+    pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer if there are more
+    than 20 columns), chosen within classes by content, not by their order.
 
     A stack has every method of a classifier. Densities (`score_samples`), `sample`, `impute` and
     `feature_value` are those of the linear pool: each row is imputed by a member drawn with

@@ -117,6 +117,11 @@ class Pool(Arrays):
         """The weight of each part, averaged over priors."""
         return self.share @ self.weights
 
+    @property
+    def n_free(self) -> int:
+        """How many parts have a weight of their own, rather than one that they share."""
+        return self.weights.shape[1] if self.roots.any() else 0
+
     def log_proba(self, log_classes: LogClasses, parts: Parts) -> Joint:
         """Return log P(y = k given x), averaged over priors.
 
