@@ -62,6 +62,7 @@ def of_wards(X, **params):
 
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
+FEW_ROWS = pd.DataFrame({"a": [1.0, 2.0, 5.0, 4.0, 3.5, 6.0], "b": [3.0, 1.0, 2.0, 2.5, 0.0, 1.5]})
 COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] * 5 for i in range(20)})
 SPHERICAL = bg.MultivariateNormal("spherical")
 Y_CODES = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
@@ -241,6 +242,9 @@ naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="informative")
 naive(COPIES, Y * 5)
     NaiveBayes(temper='columns')
     naive(COPIES, Y * 5, temper="columns")
+naive(FEW_ROWS, temper="columns").loo()
+    temper='learn'
+    naive(FEW_ROWS, temper="learn").loo()
 prevalence_in(WARDS)
     X.drop(columns='ward')
     prevalence_in(WARDS.drop(columns="ward"))

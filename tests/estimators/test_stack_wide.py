@@ -6,6 +6,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.estimators.stack import structures
+from bayesgen.table import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*with the cube")
 
@@ -103,3 +104,13 @@ def test_a_discriminant_joins_where_columns_are_correlated(tmp_path):
     weighed = bg.StackedClassifier(random_state=0).fit(x, y, sample_weight=weight)
     difference = again.predict_proba(new[:5]) - weighed.predict_proba(new[:5])
     assert np.abs(difference).max() < 1e-9
+
+
+def test_covariances_of_classes_need_two_rows_a_column():
+    """With fewer, the determinant of the class that lost a row tells which row was left out."""
+    x, y, new, labels = simulated(0.25, 90, columns=90)
+    stack = bg.StackedClassifier(random_state=0).fit(x, y)
+    assert not [name for name in stack.members_ if "quadratic" in name]
+    assert log_loss(stack, new, labels) < stack.report_.details["leave-one-out log loss"] + 0.15
+    few = structures.automatic(read_table(x[:, :30]))
+    assert {"quadratic", "quadratic_pooled"} <= few.keys()
