@@ -11,6 +11,7 @@ from bayesgen.errors import Cure, InvalidArgument, InvalidData, Words
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.notes import Note
+from bayesgen.membership import codes_of
 from bayesgen.table import Table, copies_of
 from bayesgen.typing import Labels, Membership
 
@@ -87,14 +88,16 @@ def copies_together(
     equal = copies_of([table], y, np.ones(table.n_rows))
     copied = equal.together[equal.content]
     count = int(copied.sum())
-    if count < COPIED * table.n_rows:
-        return None, ()
     own = len(equal.first) + np.arange(table.n_rows)
+    groups, codes = np.where(copied, equal.content, own), codes_of(y)
+    apart = min(len(np.unique(groups[codes == k])) for k in np.unique(codes))
+    if count < COPIED * table.n_rows or apart < 2:  # a class of copies alone could not be scored
+        return None, ()
     text = (
         f"{count:,} of {table.n_rows:,} rows are copies of others, which equal them in every "
         "column where equal rows are improbable; copies are in one fold."
     )
-    return np.where(copied, equal.content, own), (Note(text, kind="copies"),)
+    return groups, (Note(text, kind="copies"),)
 
 
 def _group_codes(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:

@@ -18,6 +18,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayesgen as bg
 from bayesgen.cli import main
+from bayesgen.compare.folds import copies_together
+from bayesgen.table import read_table
 from bayesgen.errors import InvalidArgument, InvalidData
 
 X, Y = bg.datasets.load_iris()
@@ -181,3 +183,20 @@ def test_the_command_line_merges_them_too(tmp_path, capsys):
     assert len(notes) == 1 and notes[0].endswith("(and 5 more like it: 3 columns, 2 classes)")
     assert main(["compare", *arguments, "--methods", "mle", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["warnings"]["MLE"]) == 6
+
+
+def test_copies_of_rows_are_in_one_fold():
+    """A forest that meets the copies of the rows it scores would look twice as good."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    y = np.where(rng.random(40) < 1 / (1 + np.exp(-X.a)), "u", "v")
+    twice, labels = pd.concat([X, X], ignore_index=True), np.tile(y, 2)
+    for rows, own in ((X, y), (twice, labels)):
+        groups, notes = copies_together(read_table(rows), (own == "v").astype(int))
+        assert (groups is None) == (len(rows) == 40) == (not notes)
+    assert (groups[:40] == groups[40:]).all() and len(np.unique(groups)) == 40
+    assert "80 of 80 rows are copies" in str(
+        bg.compare({"nb": bg.NaiveBayes()}, twice, labels, cv=2)
+    )
+    levels = pd.DataFrame({"g": rng.choice(list("uv"), 80), "h": rng.choice(list("xy"), 80)})
+    assert copies_together(read_table(levels), np.arange(80) % 2)[0] is None

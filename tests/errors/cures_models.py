@@ -63,7 +63,8 @@ def of_wards(X, **params):
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
 FEW_ROWS = pd.DataFrame({"a": [1.0, 2.0, 5.0, 4.0, 3.5, 6.0], "b": [3.0, 1.0, 2.0, 2.5, 0.0, 1.5]})
-COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] * 5 for i in range(20)})
+ROWS = [x + 0.01 * i for i in range(5) for x in (1.0, 5.0, 2.0, 4.0, 3.0, 1.5)]
+COPIES = pd.DataFrame({f"copy {i}": ROWS for i in range(20)})
 SPHERICAL = bg.MultivariateNormal("spherical")
 Y_CODES = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
 
