@@ -245,11 +245,15 @@ def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
 
     It is the one with the most blocks of the automatic members that state it; without these, as
     where users pass their own, of all members that are judged block by block. A single block is the
-    member itself.
+    member itself. A block of levels of which there is one is none: it says nothing.
     """
     judged = {name: member for name, member in members.items() if member.subtracts_rows}
     stated = [name for name, member in judged.items() if member.split_in_pool]
-    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
+    families = {name: judged[name].posterior.families.values() for name in stated or judged}
+    sizes = {
+        name: sum(max(family.n_levels, default=2) > 1 for family in blocks)
+        for name, blocks in families.items()
+    }
     most = max(sizes, key=sizes.__getitem__, default="")
     return (most,) if most and sizes[most] > 1 else ()
 

@@ -24,6 +24,9 @@ BATCH_FLOATS = 500_000
 """Numbers in the covariances of all rows of a batch: 4 MB, which a third-level cache holds (for
 1,000 x 60 with three classes .49 s, with a fourth as many .76 s: the vectors of all centers are
 read again for every batch)."""
+NO_SPREAD = 1e-12
+"""Share of a column's variance that is left of it by rounding alone: without a row the column is
+constant."""
 
 A = TypeVar("A", bound=Arrays)
 
@@ -76,7 +79,8 @@ def left_out(
             filled, spread = expected_cells(x, mean[y], kernels.covariance)
         rest = statistics.without_each(complete_rows(away, filled, away[:, None, None] * spread), y)
         prior = guessed(rest)
-        needed[part] = np.isnan(np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)).any(axis=1)
+        variance = np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)
+        needed[part] = ~(variance > NO_SPREAD * kernels.covariance.diagonal()).all(axis=1)
         if needed[part].any():
             scale = np.where(needed[part, None, None, None], kernels.covariance, prior.scale)
             prior = prior.with_arrays({"scale": scale})
