@@ -263,14 +263,17 @@ def folds_of(
 ) -> Int[np.ndarray, " row"]:
     """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
 
-    It depends neither on the order of rows nor on units.
+    It depends neither on the order of rows nor on units nor on the names of classes, which come in
+    the order of their sizes.
 
     Args:
         codes: class codes.
         proba: P(y_i given x_i and all rows).
-        joint: log p(x_i, y = k given all rows), by which ties are broken.
+        joint: log p(x_i, y = k given all rows): that of a row's own class breaks ties.
     """
     folds = np.empty(len(codes), dtype=int)
-    order = np.lexsort([*np.round([*joint.T, proba], 9), codes])
+    own, proba = np.round(joint[np.arange(len(codes)), codes], 9), np.round(proba, 9)
+    size, total = np.bincount(codes), np.round(np.bincount(codes, proba), 6)
+    order = np.lexsort([own, proba, codes, total[codes], size[codes]])
     folds[order] = np.arange(len(codes)) % FOLDS
     return folds
