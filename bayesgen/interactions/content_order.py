@@ -79,8 +79,12 @@ class ContentOrder:
             before, n_colors = n_colors, colors + np.count_nonzero(~even)
             if n_colors == before:
                 break
-        orders = (np.argsort(color, kind="stable") for color in (row, column, of_class))
-        return cls(*orders, reflected)
+        return cls(_sorted(row), _sorted(column), _sorted(of_class), reflected)
+
+
+def _sorted(color: UInt64[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
+    """Return positions in the order of colors; equal ones stay as they are."""
+    return np.argsort(color, kind="stable")
 
 
 def _hashed(numbers: Int[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:

@@ -1,6 +1,7 @@
 """Interactions of a stack: a forest and pairs of columns, learned from the rows that judge it."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Float
@@ -85,10 +86,8 @@ class JudgedCells:
     def joint(self) -> Forest | Discriminant:
         """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
         cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
-        rows = self.encoded, self.y, self.weight
-        if self.wide:
-            return Discriminant.of(cells, *rows, n_classes)
-        return Forest.grown(cells, *rows, n_classes, self.seed)
+        grown = Discriminant.of if self.wide else functools.partial(Forest.grown, seed=self.seed)
+        return grown(cells, self.encoded, self.y, self.weight, n_classes)
 
     def misfit(self, log_proba: Joint) -> Misfit:
         """Return by how much a model may be wrong; log_proba: of each row without it."""
