@@ -162,7 +162,9 @@ class StackedClassifier(Classifier):
         groups: the column of groups of every member, all of which have a closed form (automatic
             kernels and interactions are left out); the members' weights are those of all groups.
             See `NaiveBayes`.
-        class_prior, unseen, unlabelled, random_state: ...
+        random_state: seed of draws and of the trees of a forest: another seed grows others. Under
+            None draws differ from fit to fit, and trees do not. Automatic members take it too.
+        class_prior, unseen, unlabelled: ...
         progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
             fitted, if a fit takes more than a second; True or False overrides this. A fit of
             automatic members that will take more than a minute begins with a warning that says
@@ -555,6 +557,8 @@ class StackedClassifier(Classifier):
         report = Report("stacked", 0.0, converged=True, outcome=Words(VERDICT))
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
+        # a fit without random_state repeats
+        of_forest = 0 if self.random_state is None else seed
         powers = functools.partial(self._chosen_powers, y, weight)
         judges = Judges(y, weight, judged.lost, powers, pool, seed, report)
         self._split = split_in_pool(fitted)
@@ -563,9 +567,8 @@ class StackedClassifier(Classifier):
         if y.ndim == 1:  # a discriminant leaves a row out of one class
             apart = apart or [name for name in fitted if name == "average"]
         if pool and isinstance(self.members, str) and apart and self.groups is None:
-            cells = JudgedCells.of(
-                apart[0], fitted[apart[0]], judgements[apart[0]].scores, rows, judged
-            )
+            scores = judgements[apart[0]].scores
+            cells = JudgedCells.of(apart[0], fitted[apart[0]], scores, rows, judged, of_forest)
             stack = judges.with_interactions(stack, cells)
         self._readout, self._interactions = stack.readout, stack.members.interactions
         keys = row_keys(rows.labelled.table)[1][judged.rows]
@@ -869,8 +872,8 @@ class StackedClassifier(Classifier):
 
 
 def _width(table: Table) -> int:
-    """Return the number of columns with an observed cell."""
-    return sum(not column.is_missing for column in table.columns)
+    """Return the number of columns whose cells differ."""
+    return sum(column.varies for column in table.columns)
 
 
 def _checked_member(member: object) -> Classifier:

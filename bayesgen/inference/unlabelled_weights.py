@@ -146,8 +146,10 @@ def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarr
     number: of folds at most.
     """
     own = expected(scores.joint, rows.y)
-    parts = np.square(scores.parts).sum(axis=1)
-    order = np.lexsort(np.round([*parts.T, *scores.joint.T, own], DIGITS))
+    # in the order of their size: that of classes is one of names
+    joint = np.sort(scores.joint, axis=1)
+    parts = np.sort(np.square(scores.parts).sum(axis=1), axis=1)
+    order = np.lexsort(np.round([*parts.T, *joint.T, own], DIGITS))
     return [order[start::number] for start in range(min(number, len(order)))]
 
 

@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.interactions.forest import features, origins, row_keys, row_positions
+from bayesgen.interactions.forest import features, origins, row_keys, row_positions, varying
 from bayesgen.interactions.term import Cell, Term
 from bayesgen.likelihoods.base import row_chunks, sample_positions
 from bayesgen.likelihoods.distinct_rows import gather
@@ -84,6 +84,7 @@ class Discriminant(Term):
         cls, cells: Sequence[Cell], encoded: Encoded, y: Labels, weight: Weights, n_classes: int
     ) -> "Discriminant":
         """Return the discriminant of rows, in any order; arguments as of `Forest.grown`."""
+        cells = varying(cells, encoded) or cells
         rows = gather(features(cells, encoded), y, weight, n_classes)
         share = rows.weight[:, None] * ~np.isnan(rows.x)
         share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)

@@ -18,6 +18,10 @@ The rows of a bootstrap sample are Poisson counts of mean weight, so that a row 
 a third of the trees: left out, it is predicted by these alone. That is a prediction without the
 row, by a forest of fewer trees; it is not the refit without it.
 
+Counts are drawn for rows, and columns are tried, in an order and a direction that their content
+determines (`content_order.py`): other names, another order and x in place of -x grow the same
+trees.
+
 Source: Breiman (2001), Machine Learning 45, 5-32; Correia, Peharz and de Campos (2020), Joints in
 random forests, Advances in Neural Information Processing Systems 33; Oza and Russell (2001), Online
 bagging and boosting, Artificial Intelligence and Statistics (Poisson counts).
@@ -30,12 +34,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Bool, Float, Int, Num
 from scipy.sparse import csr_array
 
+from bayesgen.interactions.content_order import ContentOrder
 from bayesgen.interactions.term import Cell, Term
-from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.distinct_rows import gather
+from bayesgen.likelihoods.base import is_missing, row_chunks
+from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.membership import Entries
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Numbers, Weights
 
@@ -47,8 +52,10 @@ CHUNK = 512
 """Rows that go down all trees at once."""
 DRAWN_FLOATS = 4_000_000
 """Probabilities of leaves by draw that are held at once: 32 MB."""
-SEED = 0
-"""Of bootstrap samples, filled cells and columns tried: the rows alone decide the forest."""
+HALFWAY = 0.5 + 1e-7
+"""Place of a threshold between neighbors, from the lower one in the direction in which the column
+is read. A value halfway between them, as 1.5 is between whole numbers, goes with the lower one
+however the threshold is rounded."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,27 +106,36 @@ class Forest(Term):
 
     @classmethod
     def grown(
-        cls, cells: Sequence[Cell], encoded: Encoded, y: Membership, weight: Weights, n_classes: int
+        cls,
+        cells: Sequence[Cell],
+        encoded: Encoded,
+        y: Membership,
+        weight: Weights,
+        n_classes: int,
+        seed: int = 0,
     ) -> "Forest":
-        """Return a forest grown from rows, in any order.
+        """Return a forest grown from rows; neither their order nor that of the cells matters.
 
         Args:
-            cells: columns, in an order of their own.
+            cells: columns.
             encoded: rows.
             y: their class codes, or shares of the classes: a bag then has each class apart.
             weight: of the rows.
             n_classes: number of classes.
+            seed: of bootstrap samples, filled cells and columns tried.
         """
+        cells = varying(cells, encoded)
         entries, x = Entries.of(y, weight), features(cells, encoded)
         x = x if y.ndim == 1 else x[entries.row]
         rows = gather(x, entries.code, entries.weight, n_classes)
-        rng = np.random.default_rng(SEED)
-        bag = rng.poisson(rows.weight, (TREES, len(rows.y)))
-        ranks = _Ranks.of(rows.x)
+        rng = np.random.default_rng(seed)
+        ranks = _Ranks.of(rows)
+        bag = np.empty((TREES, len(rows.y)), dtype=int)
+        bag[:, ranks.order] = rng.poisson(rows.weight[ranks.order], bag.shape)
         nodes: list[dict[str, np.ndarray]] = []
         roots, start = [], 0
-        for count in bag:
-            tree = _tree(ranks, rows.y, count, rng)
+        for count in bag[:, ranks.order]:
+            tree = _tree(ranks, count, rng)
             tree["child"] = np.where(tree["column"] >= 0, tree["child"] + start, -1)
             roots.append(start)
             start += len(tree["column"])
@@ -301,7 +317,7 @@ class Forest(Term):
 
 def features(cells: Sequence[Cell], encoded: Encoded) -> Numbers:
     """Return rows as numbers: of a column of more than two levels an indicator of each level."""
-    out = []
+    out = [np.empty((len(next(iter(encoded.values()))), 0))]
     for cell in cells:
         x = cell.of(encoded)
         if not cell.levels:
@@ -310,6 +326,12 @@ def features(cells: Sequence[Cell], encoded: Encoded) -> Numbers:
         found = (x[:, None] == np.arange(cell.levels)[-_width(cell) :]).astype(float)
         out.append(np.where(x[:, None] < 0, np.nan, found))
     return np.concatenate(out, axis=1)
+
+
+def varying(cells: Sequence[Cell], encoded: Encoded) -> tuple[Cell, ...]:
+    """Return the columns in which the observed cells of rows differ."""
+    columns = [(cell, cell.of(encoded)) for cell in cells]
+    return tuple(cell for cell, x in columns if len(np.unique(x[~is_missing(x)])) > 1)
 
 
 def _width(cell: Cell) -> int:
@@ -352,30 +374,43 @@ def origins(cells: Sequence[Cell], origin: Mapping[str, np.ndarray]) -> np.ndarr
 class _Ranks:
     """Rows with the rank of each value among the distinct values of its column.
 
-    Trees are grown on ranks: no unit, and no difference below single precision, matters.
+    Trees are grown on ranks: no unit, and no difference below single precision, matters. Rows, the
+    features that vary, and classes are in the order that their content determines, and features are
+    read in its direction.
 
-    ranks: of the features that vary, (row, varying); of missing cells -1. varying: which they are.
-    values: distinct ones, rising, feature by feature. start: where those of each feature begin.
+    ranks: (row, varying); of missing cells -1. y: class of each row. order: positions of the rows.
+    varying: which features vary. reflected: which of these are read from the highest value down.
+    values: distinct ones, rising, feature by feature. start, size: where those of each feature
+    begin, and how many there are.
     """
 
     ranks: Num[np.ndarray, "row varying"]
+    y: Labels
+    order: Int[np.ndarray, " row"]
     varying: Int[np.ndarray, " varying"]
+    reflected: Bool[np.ndarray, " varying"]
     values: Float[np.ndarray, " value"]
     start: Int[np.ndarray, " varying"]
+    size: Int[np.ndarray, " varying"]
 
     @classmethod
-    def of(cls, x: Numbers) -> "_Ranks":
-        """Return the ranks of rows."""
-        ranks, values = np.full(x.shape, -1, dtype=np.float32), []
-        for j, cell in enumerate(x.T):
+    def of(cls, rows: Rows) -> "_Ranks":
+        """Return the ranks of distinct rows."""
+        ranks, values = np.full(rows.x.shape, -1), []
+        for j, cell in enumerate(rows.x.T):
             seen = ~np.isnan(cell)
             distinct, ranks[seen, j] = np.unique(cell[seen], return_inverse=True)
             values.append(distinct)
-        varying = np.flatnonzero([len(distinct) > 1 for distinct in values])
-        values = [values[j] for j in varying]
-        sizes = np.array([len(distinct) for distinct in values], dtype=int)
-        whole = np.concatenate([*values, np.empty(0)])
-        return cls(ranks[:, varying], varying, whole, np.cumsum(sizes) - sizes)
+        size = np.array([len(distinct) for distinct in values], dtype=int)
+        varying = np.flatnonzero(size > 1)
+        ranks, top = ranks[:, varying], size[varying] - 1
+        told = ContentOrder.of(ranks, top, rows.y, rows.weight, rows.n_classes)
+        ranks = np.where(told.reflected & (ranks >= 0), top - ranks, ranks)
+        ranks = ranks[np.ix_(told.rows, told.columns)].astype(np.float32)
+        varying, reflected = varying[told.columns], told.reflected[told.columns]
+        whole, sizes = np.concatenate([*(values[j] for j in varying), np.empty(0)]), size[varying]
+        y, start = np.argsort(told.classes)[rows.y[told.rows]], np.cumsum(sizes) - sizes
+        return cls(ranks, y, told.rows, varying, reflected, whole, start, sizes)
 
     def filled(
         self, count: Int[np.ndarray, " row"], rng: np.random.Generator
@@ -395,20 +430,22 @@ class _Ranks:
     def thresholds(
         self, column: Int[np.ndarray, " node"], rank: Float[np.ndarray, " node"]
     ) -> Float[np.ndarray, " node"]:
-        """Return the value halfway between the neighbors of a rank at which a node splits."""
+        """Return the value between the neighbors of a rank at which a node splits."""
         out, inner = np.zeros(len(rank)), column >= 0
-        below = self.start[column[inner]] + np.floor(rank[inner]).astype(int)
+        column, below = column[inner], np.floor(rank[inner]).astype(int)
+        reflected = self.reflected[column]
+        below = self.start[column] + np.where(reflected, self.size[column] - 2 - below, below)
         low, high = self.values[below], self.values[below + 1]
-        out[inner] = low + (high - low) / 2
+        out[inner] = low + (high - low) * np.where(reflected, 1 - HALFWAY, HALFWAY)
         return out
 
 
 def _tree(
-    ranks: _Ranks, y: Labels, count: Int[np.ndarray, " row"], rng: np.random.Generator
+    ranks: _Ranks, count: Int[np.ndarray, " row"], rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     """Return the nodes of a tree grown on rows of these counts, the root first.
 
-    Siblings are neighbors, the left one first.
+    Siblings are neighbors, the one of the lower values first.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -417,20 +454,22 @@ def _tree(
         return {name: np.array([value]) for name, value in root.items()}
     seed = int(rng.integers(2**31 - 1))
     grower = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
-    grower.fit(ranks.filled(count, rng), y, sample_weight=count.astype(float), check_input=False)
+    cells, weight = ranks.filled(count, rng), count.astype(float)
+    grower.fit(cells, ranks.y, sample_weight=weight, check_input=False)
     tree = grower.tree_
     inner = tree.children_left >= 0
+    column = np.where(inner, tree.feature, -1).astype(int)
+    down = inner & ranks.reflected[column]
+    lower = np.where(down, tree.children_right, tree.children_left)
+    upper = np.where(down, tree.children_left, tree.children_right)
     # siblings side by side: the root, then the children of inner nodes in turn
     parents = np.flatnonzero(inner)
-    order = np.concatenate(
-        [[0], np.stack([tree.children_left[parents], tree.children_right[parents]], 1).ravel()]
-    ).astype(int)
+    order = np.concatenate([[0], np.stack([lower[parents], upper[parents]], 1).ravel()]).astype(int)
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
-    column = np.where(inner, tree.feature, -1).astype(int)
     size = tree.weighted_n_node_samples
-    left = np.where(inner, size[tree.children_left] / size, 0.0)
-    child = np.where(inner, place[tree.children_left], -1)
+    left = np.where(inner, size[lower] / size, 0.0)
+    child = np.where(inner, place[lower], -1)
     threshold = ranks.thresholds(column, tree.threshold)
     column = np.where(inner, ranks.varying[column], -1)
     return {

@@ -22,16 +22,32 @@ log loss was higher by .001 at full size; averages over several scales had the s
 class Cell:
     """Where encoded rows have a column: its block, its position there, its number of levels.
 
-    levels: 0 of a column of numbers.
+    levels: 0 of a column of numbers. codes: those of the levels, where declared ones have no row: a
+    term knows nothing of these, as of a missing cell; () if every level has rows.
     """
 
     block: str
     position: int
     levels: int
+    codes: tuple[int, ...] = ()
+
+    @classmethod
+    def seen(cls, block: str, position: int, levels: int, encoded: Encoded) -> "Cell":
+        """Return the cell of a column, with those of its levels that some row has."""
+        codes = np.unique(encoded[block][:, position]) if levels else np.empty(0)
+        codes = codes[codes >= 0].tolist()
+        if len(codes) in (0, levels):
+            return cls(block, position, levels)
+        return cls(block, position, len(codes), tuple(codes))
 
     def of(self, encoded: Encoded) -> np.ndarray:
-        """Return the cells of rows, shape (row,): numbers, or codes of levels."""
-        return encoded[self.block][:, self.position]
+        """Return the cells of rows, shape (row,): numbers, or codes of levels, from 0."""
+        x = encoded[self.block][:, self.position]
+        if not self.codes:
+            return x
+        codes = np.array(self.codes)
+        place = np.minimum(np.searchsorted(codes, x), len(codes) - 1)
+        return np.where(codes[place] == x, place, -1)
 
 
 class Term(Arrays, abc.ABC):

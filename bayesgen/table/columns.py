@@ -72,6 +72,17 @@ class TableColumn:
         return bool(self.missing.all())
 
     @property
+    def varies(self) -> bool:
+        """Whether rows differ in it: some, but not all, cells are missing, or two have two values.
+
+        A column that is constant and complete, or never observed, says nothing of a row.
+        """
+        missing = self.missing
+        if missing.any():
+            return not missing.all()
+        return bool((self.values != self.values[:1]).any())
+
+    @property
     def missing(self) -> Bool[np.ndarray, " row"]:
         """Which cells are missing."""
         return np.isnan(self.values) if self.kind == "number" else self.values < 0

@@ -95,7 +95,7 @@ DISTINCT = 0.9
 
 def uniform(keys: Keys) -> Float[np.ndarray, " row"]:
     """Return a number above 0, at most 1, for each key: uniform over unequal keys."""
-    return ((_mixed(keys) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
+    return ((mixed(keys) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
 
 
 def _cells(column: TableColumn, rows: slice) -> tuple[Keys, Keys]:
@@ -135,7 +135,7 @@ def _add_sparse(table: Table, keys: Keys) -> None:
 def _of_numbers(values: Float[np.ndarray, " cell"]) -> UInt64[np.ndarray, " cell"]:
     """Return the hashes of numbers, by their bits."""
     # 0.0: minus zero is zero
-    return _mixed((values + 0.0).view(np.uint64))
+    return mixed((values + 0.0).view(np.uint64))
 
 
 def _of_level(level: object) -> int:
@@ -145,7 +145,8 @@ def _of_level(level: object) -> int:
     return _digest(str(level))
 
 
-def _mixed(bits: UInt64[np.ndarray, " cell"]) -> UInt64[np.ndarray, " cell"]:
+def mixed(bits: UInt64[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:
+    """Return 64 bits in which each bit of others is mixed with all (SplitMix64)."""
     bits = bits + GAMMA
     bits ^= bits >> np.uint64(30)
     bits *= FIRST

@@ -19,8 +19,8 @@ from sklearn.naive_bayes import GaussianNB
 import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.compare.folds import copies_together
-from bayesgen.table import read_table
 from bayesgen.errors import InvalidArgument, InvalidData
+from bayesgen.table import read_table
 
 X, Y = bg.datasets.load_iris()
 PATIENT = np.arange(150) % 12

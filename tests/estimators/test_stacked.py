@@ -87,7 +87,7 @@ def test_probabilities_are_the_weighted_mean_of_the_members(stack):
 @pytest.mark.parametrize(
     ("members", "split"),
     [
-        (["linear", "naive"], ("naive",)),  # of two blocks each, one states it
+        (["linear", "naive"], ("naive",)),  # of several blocks each, one states it
         (["linear", "quadratic"], ("linear",)),
         ([bg.LDA(levels="indicators"), bg.NaiveBayes()], ("naivebayes",)),
         ([bg.LDA(levels="indicators")], ()),
@@ -97,7 +97,7 @@ def test_probabilities_are_the_weighted_mean_of_the_members(stack):
 def test_the_pool_weighs_the_blocks_of_one_member(members, split, tmp_path):
     X, y = iris()
     level = np.where(X["petal_width"] > 1, "wide", "narrow")
-    X = X.iloc[:, :1].assign(constant=1.0, level=level)
+    X = X.iloc[:, :2].assign(level=level)
     stack = bg.StackedClassifier(members, random_state=0).fit(X, y)
     stack.save(tmp_path / "stack.bgm")
     weights = stack._readout.pool.mean_weights

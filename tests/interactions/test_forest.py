@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesgen.interactions import Cell, Forest
+from bayesgen.interactions import Cell, Forest, forest
 from bayesgen.interactions.forest import LEAF_ROWS, TREES, features, row_positions
 
 CELLS = (Cell("u", 0, 0), Cell("v", 0, 0), Cell("w", 0, 3), Cell("z", 0, 2))
@@ -197,3 +197,26 @@ def test_a_tree_whose_bag_is_empty_says_nothing():
 def test_rows_without_an_observed_cell_grow_no_tree():
     encoded, y, weight = table(n=20, gaps=1.0)
     assert not grown(encoded, y, weight).splits
+
+
+def require_one_way_for_values_halfway():
+    rng = np.random.default_rng(0)
+    cells, x = (Cell("u", 0, 0), Cell("u", 1, 0)), rng.integers(0, 6, (60, 2)).astype(float)
+    y = (x.sum(axis=1) + rng.integers(0, 3, 60) > 5).astype(int)
+    between = np.stack(np.meshgrid(np.arange(5), np.arange(5)), axis=-1).reshape(-1, 2) + 0.5
+    first = Forest.grown(cells, {"u": x}, y, np.ones(60), 2).log_density({"u": between})
+    # in other units halves are rounded
+    for unit in (np.array([-1.0, 1.0]), np.array([0.1, -0.7])):
+        again = Forest.grown(cells, {"u": x * unit}, y, np.ones(60), 2)
+        density = again.log_density({"u": between * unit})
+        np.testing.assert_allclose(density, first, rtol=0, atol=1e-12)
+
+
+def test_a_value_halfway_between_two_goes_one_way_in_every_direction():
+    require_one_way_for_values_halfway()
+
+
+def test_fault_is_caught_thresholds_at_values_that_a_row_may_have(monkeypatch):
+    monkeypatch.setattr(forest, "HALFWAY", 0.5)
+    with pytest.raises(AssertionError):
+        require_one_way_for_values_halfway()

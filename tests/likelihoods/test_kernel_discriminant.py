@@ -9,6 +9,7 @@ import bayesgen as bg
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.likelihoods.kernels import guesses
+from bayesgen.likelihoods.kernels import left_out as leaving_out
 from bayesgen.likelihoods.kernels.discriminant import GRID
 from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
 from bayesgen.likelihoods.selection import Selection
@@ -404,3 +405,23 @@ def test_intervals_cover_the_probability_under_smoothed_classes():
     # and no more than that: with so wide a kernel the true one lies elsewhere
     share, error = found["true"]
     assert share < kernel_coverage.PROB - 10 * error
+
+
+def require_units_where_one_row_differs():
+    """Without some row the column is constant, or constant within classes: up to rounding alone."""
+    x, y = np.zeros((21, 1)), np.repeat([0, 1, 2, 3], [6, 5, 5, 5])
+    x[20] = 1.0
+    one = fitted(bg.KernelDiscriminant(), x, y, np.ones(21), 4)
+    for unit, origin in ((12.0, -12.0), (-0.3, 0.0), (0.001, 0.7)):
+        other = fitted(bg.KernelDiscriminant(), unit * x + origin, y, np.ones(21), 4)
+        close(other.log_weight, one.log_weight, rtol=0, atol=1e-9)
+
+
+def test_rounding_is_no_spread_of_a_column_without_one_row():
+    require_units_where_one_row_differs()
+
+
+def test_fault_is_caught_rounding_taken_for_spread(monkeypatch):
+    monkeypatch.setattr(leaving_out, "NO_SPREAD", 0.0)
+    with pytest.raises(AssertionError):
+        require_units_where_one_row_differs()

@@ -1,6 +1,7 @@
 """Interactions of a stack: a forest and pairs of columns, learned from the rows that judge it."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
 from bayesgen.membership import expected
+from bayesgen.schema.bins import quantile_edges
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Weights
 
 LEAST_GAIN = 1.0
@@ -28,7 +30,7 @@ class JudgedCells:
     encoded: by block. y: class codes, or shares of the classes. weight: of the rows. lost: the part
     of it that leaves with a row. scores: of the member, each row left out. wide: whether columns
     outnumber rows, so that none is a block of its own. unit: the weight here of a row that has
-    weight 1 in the fit.
+    weight 1 in the fit. seed: of a forest.
     """
 
     reads: str
@@ -40,10 +42,17 @@ class JudgedCells:
     scores: Scores
     wide: bool = False
     unit: float = 1.0
+    seed: int = 0
 
     @classmethod
     def of(
-        cls, name: str, member: Member, scores: Scores, rows: TrainingRows, judged: JudgedRows
+        cls,
+        name: str,
+        member: Member,
+        scores: Scores,
+        rows: TrainingRows,
+        judged: JudgedRows,
+        seed: int = 0,
     ) -> "JudgedCells":
         """Return the judged rows as a member reads them.
 
@@ -55,6 +64,7 @@ class JudgedCells:
             scores: what it says of the rows, each left out.
             rows: of the fit.
             judged: which of them.
+            seed: of a forest.
         """
         state, read = member.state, member.read(rows, reset=False)
         labelled = state.labelled((read,), member.classifier.unseen, judged).left_out
@@ -62,14 +72,14 @@ class JudgedCells:
         # in the order of the blocks, which is that of names: positions are in that of the table
         places = {place: name for name, place in state.column_positions().items()}
         cells = {
-            str(places[block, j]): Cell(block, j, len(column.levels))
+            str(places[block, j]): Cell.seen(block, j, len(column.levels), labelled.encoded)
             for block, columns in state.schema.blocks.items()
             for j, column in enumerate(columns)
             if (block, j) in places
         }
         wide, unit = not member.columns_apart, 1.0 if judged.sampled else judged.copies.counting
-        weight, lost = judged.weight, judged.lost
-        return cls(name, cells, labelled.encoded, labelled.y, weight, lost, scores, wide, unit)
+        encoded, y, weight, lost = labelled.encoded, labelled.y, judged.weight, judged.lost
+        return cls(name, cells, encoded, y, weight, lost, scores, wide, unit, seed)
 
     def left_out(self, term: Term) -> Joint:
         """Return what a term says of each row without it."""
@@ -78,8 +88,8 @@ class JudgedCells:
     def joint(self) -> Forest | Discriminant:
         """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
         cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
-        learned = Discriminant.of if self.wide else Forest.grown
-        return learned(cells, self.encoded, self.y, self.weight, n_classes)
+        grown = Discriminant.of if self.wide else functools.partial(Forest.grown, seed=self.seed)
+        return grown(cells, self.encoded, self.y, self.weight, n_classes)
 
     def misfit(self, log_proba: Joint) -> Misfit:
         """Return by how much a model may be wrong; log_proba: of each row without it."""
@@ -109,12 +119,9 @@ class JudgedCells:
 
 
 def thirds(x: Float[np.ndarray, " row"], weight: Weights) -> Labels:
-    """Return in which third of a column each number lies, -1 of a missing one."""
-    order = np.argsort(x, kind="stable")[: np.isfinite(x).sum()]
-    below = weight[order].cumsum() / max(weight[order].sum(), np.finfo(float).tiny)
-    # sums of weights in another order reach a third up to rounding
-    cuts = x[order][np.searchsorted(below, np.array([1, 2]) / 3 - 1e-9)] if len(order) else []
-    return np.where(np.isfinite(x), np.searchsorted(cuts, x), -1)
+    """Return in which third of a column each number lies, -1 of a missing one; those of -x too."""
+    cuts = quantile_edges(x, weight, 3)
+    return np.where(np.isnan(x), -1, np.searchsorted(cuts, x))
 
 
 def relative_scores(log_density: Joint, scores: Scores) -> MemberScores:

@@ -245,11 +245,15 @@ def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:
 
     It is the one with the most blocks of the automatic members that state it; without these, as
     where users pass their own, of all members that are judged block by block. A single block is the
-    member itself.
+    member itself. A block of levels of which there is one is none: it says nothing.
     """
     judged = {name: member for name, member in members.items() if member.subtracts_rows}
     stated = [name for name, member in judged.items() if member.split_in_pool]
-    sizes = {name: len(judged[name].posterior.families) for name in stated or judged}
+    families = {name: judged[name].posterior.families.values() for name in stated or judged}
+    sizes = {
+        name: sum(max(family.n_levels, default=2) > 1 for family in blocks)
+        for name, blocks in families.items()
+    }
     most = max(sizes, key=sizes.__getitem__, default="")
     return (most,) if most and sizes[most] > 1 else ()
 
@@ -259,17 +263,20 @@ def folds_of(
 ) -> Int[np.ndarray, " row"]:
     """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
 
-    It depends neither on the order of rows nor on units. Equal rows are in one fold.
+    It depends neither on the order of rows nor on units nor on the names of classes, which come in
+    the order of their sizes. Equal rows are in one fold.
 
     Args:
         codes: class codes.
         proba: P(y_i given x_i and all rows).
-        joint: log p(x_i, y = k given all rows), by which ties are broken.
+        joint: log p(x_i, y = k given all rows): that of a row's own class breaks ties.
         copies: which rows are equal.
     """
     first = copies.first
     codes, proba, joint = codes[first], proba[first], joint[first]
     folds = np.empty(len(codes), dtype=int)
-    order = np.lexsort([*np.round([*joint.T, proba], 9), codes])
+    own, proba = np.round(joint[np.arange(len(codes)), codes], 9), np.round(proba, 9)
+    size, total = np.bincount(codes), np.round(np.bincount(codes, proba), 6)
+    order = np.lexsort([own, proba, codes, total[codes], size[codes]])
     folds[order] = np.arange(len(codes)) % FOLDS
     return folds[copies.content]

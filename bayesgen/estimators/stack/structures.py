@@ -127,6 +127,8 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
     over their indicators. For more than WIDEST columns: the average over sets of columns, and
     linear naive Bayes, which are all where columns outnumber rows (see `_of_many`).
 
+    A column that is constant and complete, or never observed, changes no member.
+
     groups: the column of groups, which no structure reads; without kernels, which have no evidence.
     """
     if groups is not None:
@@ -139,32 +141,34 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
     columns = list(table.columns)
     if table.container != "numpy":
         columns.sort(key=lambda column: str(column.name))
-    observed = [column for column in columns if not column.is_missing]
-    numbers = tuple(c.name for c in observed if c.kind == "number")
-    levels = tuple(c.name for c in observed if c.kind == "level")
-    never = [column for column in table.columns if column.is_missing]
-    each = _each(observed) | _each(never)
-    many = _of_many(numbers, levels) if len(observed) > WIDEST else {}
-    if many and len(observed) > table.n_rows:
+    vary = [column for column in columns if column.varies]
+    numbers = tuple(c.name for c in vary if c.kind == "number")
+    levels = tuple(c.name for c in vary if c.kind == "level")
+    # which members that read columns have, so that they can sample them, and learn nothing from
+    silent: dict = _each([column for column in columns if not column.varies])
+    many = _of_many(numbers, levels, silent) if len(vary) > WIDEST else {}
+    if many and len(vary) > table.n_rows:
         return many
+    each = _each(vary) | silent
     members = many | {"naive": Structure(each, power_transform=bool(numbers), split_in_pool=True)}
     beside: dict = {levels: Categorical(rows="learn")} if levels else {}
-    incomplete = any(c.kind == "number" and c.missing.any() for c in observed)
+    beside |= silent
+    incomplete = any(c.kind == "number" and c.missing.any() for c in vary)
     members |= _of_numbers(numbers, beside, table.n_rows, incomplete=incomplete)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
         members["naive_kernels"] = Structure(kernels | beside, split_in_pool=True)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
         members["bins"] = Structure(bins | beside, bins="auto", split_in_pool=True)
-    cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
+    cells = math.prod(_n_found(c) for c in vary if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         independent: dict = {numbers: Normal()} if numbers else {}
-        blocks = independent | {levels: JointCategorical()}
+        blocks = independent | {levels: JointCategorical()} | silent
         members["joint"] = Structure(
             blocks, power_transform=bool(numbers), split_in_pool=len(numbers) == 1
         )
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
-        missing = np.mean([column.missing.mean() for column in observed])
+        missing = np.mean([column.missing.mean() for column in vary])
         rows = INCOMPLETE_ROWS if missing > GAPS else "learn"
         members["indicators"] = Structure({}, indicators=rows)
         if numbers:
@@ -178,7 +182,11 @@ def _each(columns: Sequence[TableColumn]) -> dict[tuple[Name, ...], Likelihood]:
     return numbers | {(c.name,): Categorical(rows="learn") for c in columns if c.kind == "level"}
 
 
-def _of_many(numbers: tuple[Name, ...], levels: tuple[Name, ...]) -> dict[str, Structure]:
+def _of_many(
+    numbers: tuple[Name, ...],
+    levels: tuple[Name, ...],
+    silent: Mapping[tuple[Name, ...], Likelihood],
+) -> dict[str, Structure]:
     """Return the structures of many columns: of few that matter, and of all that matter a little.
 
     Both share variances between classes, so that they are linear. Where columns outnumber rows they
@@ -188,9 +196,12 @@ def _of_many(numbers: tuple[Name, ...], levels: tuple[Name, ...]) -> dict[str, S
 
     Source: Dudoit, Fridlyand and Speed (2002), Journal of the American Statistical Association 97,
     77-87, for the second.
+
+    silent: blocks of columns that say nothing.
     """
     blocks: dict = {numbers: Normal(spread="shared")} if numbers else {}
     blocks |= {levels: Categorical()} if levels else {}
+    blocks |= silent
     return {
         "average": Structure(blocks, power_transform=bool(numbers), columns="average"),
         "naive_shared": Structure(blocks, power_transform=bool(numbers), temper="learn"),
@@ -240,7 +251,7 @@ def _of_numbers(
 
 def too_wide(table: Table) -> dict[str, BayesgenWarning]:
     """Return the structures skipped because the table has more than WIDEST columns, and why."""
-    kinds = [column.kind for column in table.columns]
+    kinds = [column.kind for column in table.columns if column.varies]
     skipped: dict[str, BayesgenWarning] = {}
     if (numbers := kinds.count("number")) > WIDEST:
         # of any columns
@@ -248,9 +259,9 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
         skipped |= dict.fromkeys(
             names,
             BayesgenWarning(
-                "the table has {columns:,} numeric columns, and the cost of {names:listed 20} "
-                "grows with the cube of this number: above {widest:,} these are left out of the "
-                "stack, which has 'average' and 'naive_shared' instead.",
+                "the table has {columns:,} numeric columns that vary, and the cost of "
+                "{names:listed 20} grows with the cube of this number: above {widest:,} these are "
+                "left out of the stack, which has 'average' and 'naive_shared' instead.",
                 Cure(
                     "Pass members={{'linear': bg.LDA(), ...}} to fit them anyway.",
                     "Name fewer columns by --columns to fit them anyway.",
@@ -278,5 +289,11 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
 
 
 def _width(table: Table) -> int:
-    """Return the number of numeric columns and indicators of levels."""
-    return sum(1 if c.kind == "number" else max(len(c.levels) - 1, 0) for c in table.columns)
+    """Return the number of numeric columns and indicators of levels, of columns that vary."""
+    vary = [column for column in table.columns if column.varies]
+    return sum(1 if c.kind == "number" else max(_n_found(c) - 1, 0) for c in vary)
+
+
+def _n_found(column: TableColumn) -> int:
+    """Return the number of levels of a column that some row has: declared ones may have none."""
+    return len(np.unique(column.values[~column.missing]))

@@ -24,6 +24,9 @@ BATCH_FLOATS = 500_000
 """Numbers in the covariances of all rows of a batch: 4 MB, which a third-level cache holds (for
 1,000 x 60 with three classes .49 s, with a fourth as many .76 s: the vectors of all centers are
 read again for every batch)."""
+NO_SPREAD = 1e-12
+"""Share of a column's squares that is left of them by rounding alone: without a row the column is
+constant, or constant within classes."""
 
 A = TypeVar("A", bound=Arrays)
 
@@ -75,8 +78,10 @@ def left_out(
         if not seen.all():
             filled, spread = expected_cells(x, mean[y], kernels.covariance)
         rest = statistics.without_each(complete_rows(away, filled, away[:, None, None] * spread), y)
+        rest = _without_rounding(rest, statistics)
         prior = guessed(rest)
-        needed[part] = np.isnan(np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)).any(axis=1)
+        variance = np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)
+        needed[part] = ~(variance > NO_SPREAD * kernels.covariance.diagonal()).all(axis=1)
         if needed[part].any():
             scale = np.where(needed[part, None, None, None], kernels.covariance, prior.scale)
             prior = prior.with_arrays({"scale": scale})
@@ -110,6 +115,18 @@ def left_out(
     count = np.tile(kernels.count, (n, 1))
     count[cell] = left
     return LeftOut(sums, normal, count, needed)
+
+
+def _without_rounding(
+    rest: MultivariateNormalStatistics, whole: MultivariateNormalStatistics
+) -> MultivariateNormalStatistics:
+    """Return statistics whose columns have no scatter where rounding alone left some."""
+    within, before = (s.scatter.sum(axis=-3).diagonal(axis1=-2, axis2=-1) for s in (rest, whole))
+    spread = within > NO_SPREAD * before
+    if spread.all():
+        return rest
+    both = spread[..., None, :, None] & spread[..., None, None, :]
+    return rest.with_arrays({"scatter": np.where(both, rest.scatter, 0.0)})
 
 
 def _of_own(stacked: A, y: Labels) -> A:
