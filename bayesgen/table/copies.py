@@ -23,8 +23,9 @@ whichever is larger). Then
 which needs no independence of columns: where they depend on each other, rows that nearly equal a
 content are as frequent as rows that equal it. To p_j a row of each value is added, times the share
 of repeated values of the column: nothing to a column of measurements, of which no two are equal. A
-table of one column has no other columns to go by: there levels are equal by chance, and numbers as
-often as their neighbors, in steps of the tenth percentile of the gaps between values.
+class whose rows differ in one column alone has no others to go by: there levels are equal by
+chance, and numbers as often as their neighbors, in steps of the tenth percentile of the gaps
+between values.
 
 Copies: R is learned within each class. It is the larger of two numbers, the mean excess where
 chance explains little, shrunken to 0,
@@ -59,7 +60,7 @@ eight columns of levels, all rows different, .00 to .23 of the equals were taken
 most with 14 rows and two columns), with every row doubled .88 to 1.00. In titanic_passengers (434
 contents of 1,309 rows) 0, and 1.02 or 9.1 of 1 or 9 copies in housevotes84 at weights 2 and 10."""
 FEW_NUMBERS, NEIGHBORS = 10, 5
-"""Distinct numbers of a table of one column below which they count as levels; steps on either side
+"""Distinct numbers of a single column below which they count as levels; steps on either side
 of a number in which its neighbors are counted."""
 TINY = np.finfo(float).tiny
 
@@ -170,23 +171,42 @@ def _expected_equals(
 ) -> Float[np.ndarray, " content"]:
     """Return E of each content; infinite where equal rows say nothing of copies."""
     cells = np.concatenate([cell_keys(table) for table in tables])[first]
-    varies = np.flatnonzero((cells != cells[:1]).any(axis=0))
-    if not len(varies):
-        return np.full(len(first), np.inf)
-    if len(varies) == 1:
-        return _of_one_column(tables, int(varies[0]), first, label, total)
+    order = np.argsort(label, kind="stable")
+    start = np.flatnonzero(np.diff(label[order], prepend=-1))
+    number = np.empty(len(label), dtype=int)
+    number[order] = np.repeat(np.arange(len(start)), np.diff([*start, len(label)]))
+    other = cells != cells[order[start]][number]
+    varies = np.logical_or.reduceat(other[order], start, axis=0)
+    several = cells[:, (cells != cells[:1]).any(axis=0)]
+    chance = _of_several_columns(several, label, total)
+    of_all = several.shape[1] > 1
+    for k, n_varying in enumerate(varies.sum(axis=1).tolist()):
+        own = np.flatnonzero(number == k)
+        if n_varying == 0 and of_all:  # a single content has none beside it in its class
+            every = _of_several_columns(several, np.zeros_like(label), total)
+            chance[own] = every[own]
+        elif n_varying < 2:
+            column = np.flatnonzero(varies[k])
+            chance[own] = _of_one_column(tables, column, first[own], total[own])
+    return chance
+
+
+def _of_several_columns(
+    cells: UInt64[np.ndarray, "content column"], label: Labels, total: Weights
+) -> Float[np.ndarray, " content"]:
+    """Return E of each content by contents that differ in one column alone."""
     # keys of contents are sums over their cells
-    keys = cells[:, varies].sum(axis=1) + GAMMA * label.astype(np.uint64)
-    chance, masses = np.zeros(len(first)), (total, np.ones(len(first)))
+    keys = cells.sum(axis=1, dtype=np.uint64) + GAMMA * label.astype(np.uint64)
+    chance, masses = np.zeros(len(label)), (total, np.ones(len(label)))
     of_class = [_weight_of(label, mass) - mass for mass in masses]
-    for cell in cells[:, varies].T:
+    for cell in cells.T:
         near = _weight_of(keys - cell, total) - total
         at = np.flatnonzero(near > 0)
         if not len(at):
             continue
         value, n_values = np.unique(cell, return_inverse=True)[1], len(np.unique(cell))
         value = value * (int(label.max()) + 1) + label
-        added = 1 - (n_values - 1) / (len(first) - 1)
+        added = 1 - (n_values - 1) / (len(label) - 1)
         for mass, every in zip(masses, of_class, strict=True):
             own = np.maximum(_weight_of(value, mass)[at] - mass[at], 0.0)
             rest = np.maximum(every[at] - own, 0.0) + max(added * (n_values - 1), TINY)
@@ -203,21 +223,26 @@ def _weight_of(
 
 
 def _of_one_column(
-    tables: Sequence[Table], position: int, first: np.ndarray, label: Labels, total: Weights
+    tables: Sequence[Table],
+    column: Int[np.ndarray, " varying"],
+    first: Int[np.ndarray, " content"],
+    total: Weights,
 ) -> Float[np.ndarray, " content"]:
-    """Return E of each content of tables that vary in one column alone."""
+    """Return E of each content of a class whose rows differ in one column at most.
+
+    column: its position, if there is one. first: a row of each content.
+    """
     out = np.full(len(first), np.inf)
-    columns = [table.columns[position] for table in tables]
-    if columns[0].kind == "level":
+    columns = [table.columns[j] for table in tables for j in column.tolist()]
+    if not columns or columns[0].kind == "level":
         return out
     value = np.concatenate([column.values for column in columns])[first]
-    for k in np.unique(label).tolist():
-        own = np.flatnonzero((label == k) & ~np.isnan(value))
-        own = own[np.argsort(value[own], kind="stable")]
-        x, weight = value[own], np.concatenate([[0.0], np.cumsum(total[own])])
-        if len(x) < FEW_NUMBERS:
-            continue
-        reach = NEIGHBORS * np.quantile(np.diff(x), 0.1) * (1 + 1e-9)
-        low, high = np.searchsorted(x, x - reach), np.searchsorted(x, x + reach, "right")
-        out[own] = (weight[high] - weight[low] - total[own]) / (2 * NEIGHBORS)
+    own = np.flatnonzero(~np.isnan(value))
+    own = own[np.argsort(value[own], kind="stable")]
+    x, weight = value[own], np.concatenate([[0.0], np.cumsum(total[own])])
+    if len(x) < FEW_NUMBERS:
+        return out
+    reach = NEIGHBORS * np.quantile(np.diff(x), 0.1) * (1 + 1e-9)
+    low, high = np.searchsorted(x, x - reach), np.searchsorted(x, x + reach, "right")
+    out[own] = (weight[high] - weight[low] - total[own]) / (2 * NEIGHBORS)
     return out

@@ -1,6 +1,6 @@
 """What is learned or reported from rows left out: each page line has a law that it obeys.
 
-docs/explanation/left-out-rows.md lists these quantities. Of each, rows that are there twice must give
+docs/explanation/left-out-rows.md lists these quantities. Of each, rows that are there twice give
 what rows of weight 2 give, and what leaves must matter to it: where copies stay, it differs.
 """
 
