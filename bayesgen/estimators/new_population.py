@@ -142,7 +142,7 @@ class PopulationModel:
         judged = np.sort(order[np.arange(few) * len(order) // few])
         encoded = self.fit.encode(X)[1]
         rows = LabelledRows(encoded, codes, weights, one_each(weights), judged)
-        even = dataclasses.replace(self.fitted, class_prior="uniform")
+        even = self.fitted.with_class_prior("uniform")
         return even.left_out_rows(rows, weights[judged])
 
     def label_shift(

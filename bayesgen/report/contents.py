@@ -38,6 +38,7 @@ def write_report(
     notes: str = "",
     command: str | None = None,
     date: datetime.date | None = None,
+    in_sample: str = "",
     **options: Any,
 ) -> None:
     """Write the report of a fitted classifier; see `Classifier.report_html`.
@@ -52,6 +53,7 @@ def write_report(
             paragraphs, whose other marks stay as typed; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
+        in_sample: that the rows are those of the fit, in words; "": they are others.
         options: loss, reject, by, cv and random_state.
     """
     pyplot()  # refuse before anything is computed
@@ -69,6 +71,7 @@ def write_report(
         subject=subject,
         n=len(subject.codes),
         notes=blocks,
+        in_sample=in_sample,
         verdict=verdict(subject),
         calibration=calibration(subject),
         subgroups=grid(subgroups_as_text(subject.comparison.subgroups))
