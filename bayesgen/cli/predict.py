@@ -54,7 +54,8 @@ def predict_rows(
     lower_K and upper_K (mle and map have none), with --coverage in_set_K, and log_density
     (log p(row): low for rows unlike every class). The file may be larger than memory, and the
     output is there at the end, whole, or not at all. Columns that the model does not read are
-    ignored, absent ones count as missing. With --target, answers are scored.
+    ignored, absent ones count as missing. With --target, answers are scored; if the rows are those
+    of the fit, a note says so, with their log loss where each is left out of the fit.
 
     Args:
         out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.

@@ -70,7 +70,10 @@ class Classifier(Estimator):
             likelihood="auto" ("auto"), or ignored even if absent ("drop").
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
             array, {class: probability} or a Series, whose index names the classes. Under maximum
-            likelihood a number means class frequencies.
+            likelihood a number means class frequencies. All but a number are put in the place of
+            the learned probabilities after the fit, as by `with_class_prior`: what is learned from
+            rows left out is learned under their own frequencies. Rows without a label are the
+            exception: which class they are likely to have depends on the prior.
         inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
             or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
         unseen: "missing" treats a level absent from the training rows as missing, with a warning;

@@ -136,8 +136,8 @@ class StackedClassifier(Classifier):
     place of both.
 
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
-    guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
-    the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
+    guesses from the other rows, is then used. Class probabilities that are stated replace those of
+    the rows when all this is learned. A row of weight 2 counts as two rows, and
     one of the two is left out. A row without any observed cell gets the class prior, unless the
     missing pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer
     if there are more than 20 columns), chosen within classes by content, not by their order.
