@@ -1,6 +1,7 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import copy
+import functools
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
@@ -1377,7 +1378,7 @@ class Classifier(Estimator):
             True
         """
         check_is_fitted(self)
-        words = in_sample.in_words(self._fit_with_rows(), X, y)
+        words = functools.partial(in_sample.in_words, self._fit_with_rows())
         report.write_report(self, path, X, y, in_sample=words, **options)
 
     def program(self) -> str:

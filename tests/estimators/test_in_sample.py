@@ -130,9 +130,11 @@ def test_learning_curves_can_silence_it():
 
 def test_a_report_says_so(tmp_path, monkeypatch):
     clf, found = bg.LDA().fit(X[NUMBERS], Y), []
-    monkeypatch.setattr(
-        report, "write_report", lambda *args, in_sample, **options: found.append(in_sample)
-    )
+
+    def write_report(clf, path, X, y, *, in_sample):
+        found.append(in_sample(X, y))
+
+    monkeypatch.setattr(report, "write_report", write_report)
     for n in (60, 58):
         clf.report_html(tmp_path / "page.html", X[NUMBERS][:n], Y[:n])
     loss = -clf.loo(X[NUMBERS], Y)["log_proba"].mean()
