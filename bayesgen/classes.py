@@ -196,6 +196,33 @@ class ClassPriorMixture(ClassPrior):
         return log_density
 
 
+def is_stated(spec: Spec) -> bool:
+    """Return whether a `class_prior=` argument states class probabilities: whether it is no number.
+
+    A number is the strength of a prior that the rows update.
+    """
+    return not isinstance(spec, int | float | np.number)
+
+
+def states_frequencies(spec: Spec) -> bool:
+    """Return whether a `class_prior=` argument states frequencies other than those of the fit."""
+    return is_stated(spec) and not (isinstance(spec, str) and spec == "empirical")
+
+
+def prior_of_learning(spec: Spec) -> Spec:
+    """Return the class prior under which a fit learns: a number as it is, else 1 row per class.
+
+    Powers, pools and weights are learned from rows left out, whose class frequencies are those of
+    the table, so they are learned under these. Under other probabilities they would make up for the
+    difference. Class probabilities that are stated take their place in the result.
+    """
+    return LEARNING if is_stated(spec) else spec
+
+
+LEARNING = 1.0
+"""Dirichlet rows per class while a fit learns whose class probabilities are stated."""
+
+
 def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: bool) -> ClassPrior:
     """Return the class prior for a `class_prior=` argument.
 
@@ -220,8 +247,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
                 "Pass class_prior='uniform'.",
                 value=spec,
             )
-        probs = np.full(size, 1 / size) if spec == "uniform" else count / count.sum()
-        return ClassPrior(probs, np.inf)
+        return even_classes(size) if spec == "uniform" else ClassPrior(count / count.sum(), np.inf)
     if isinstance(spec, int | float | np.number):
         supports.require("class_prior", "rows per class", spec, "positive")
         if frequencies:
@@ -230,11 +256,22 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
     return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
-def stated_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
-    """Return class probabilities that are known: "uniform", an array or {class: probability}."""
-    uniform = isinstance(spec, str) and spec == "uniform"
-    even = np.full(len(classes), 1 / len(classes))
-    return ClassPrior(given_probabilities(even if uniform else spec, classes), np.inf)
+def even_classes(n_classes: int) -> ClassPrior:
+    """Return even class probabilities, which are known."""
+    return ClassPrior(np.full(n_classes, 1 / n_classes), np.inf)
+
+
+def stated_prior(spec: Spec, classes: np.ndarray, count: Counts) -> ClassPrior:
+    """Return class probabilities that are known.
+
+    Args:
+        spec: "uniform", "empirical", an array or {class: probability}, also as a Series.
+        classes: the labels in order.
+        count: weight of each class in the rows of the fit.
+    """
+    if isinstance(spec, str):
+        return class_prior(spec, classes, count, frequencies=False)
+    return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:

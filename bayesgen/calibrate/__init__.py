@@ -22,6 +22,7 @@ from bayesgen.calibrate.scores import brier_decomposition as brier_decomposition
 from bayesgen.calibrate.scores import calibration_error as calibration_error
 from bayesgen.calibrate.scores import event_decomposition as event_decomposition
 from bayesgen.calibrate.scores import log_loss as log_loss
+from bayesgen.calibrate.scores import log_loss_at as log_loss_at
 from bayesgen.calibrate.scores import overconfidence as overconfidence
 from bayesgen.calibrate.scores import recalibrated as recalibrated
 from bayesgen.calibrate.thresholds import confusion as confusion

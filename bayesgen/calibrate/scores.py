@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.membership import expected, shares_of
-from bayesgen.typing import Joint, Labels, Membership
+from bayesgen.typing import Joint, Labels, Membership, Weights
 
 BINS = 15
 """Number of confidence bins of Guo et al. (2017)."""
@@ -31,6 +31,46 @@ def log_loss(y: Membership, probability: Joint) -> float:
     """
     with np.errstate(divide="ignore"):
         return float(-expected(np.log(probability), y).mean())
+
+
+def log_loss_at(
+    y: Membership,
+    log_proba: Joint,
+    frequencies: Float[np.ndarray, " class"],
+    weight: Weights | None = None,
+) -> float:
+    """Return the log loss in a population of other class frequencies, in nats.
+
+    It is sum_k p_k times the mean of -log P(y = k) over the rows of class k, so that a row of class
+    k counts p_k / f_k times, where f_k is the frequency of its class among the rows. Under label
+    shift the rows of a class are a sample of that class there.
+
+    Args:
+        y: class codes, shape (row,), or shares of the classes, shape (row, class).
+        log_proba: log class probabilities, which are to be those of that population.
+        frequencies: p, shape (class,), summing to one.
+        weight: of the rows; None: 1.
+
+    Returns:
+        The loss; NaN where no row has a class of that population.
+
+    Source: Saerens, Latinne and Decaestecker (2002), Neural Computation 14, 21-41, section 2.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import log_loss_at
+        >>> log_proba = np.log([[0.9, 0.1], [0.2, 0.8], [0.2, 0.8]])
+        >>> y = np.array([0, 1, 1])
+        >>> round(log_loss_at(y, log_proba, np.array([0.75, 0.25])), 6)
+        0.134806
+    """
+    share = shares_of(y, log_proba.shape[1])
+    share = share if weight is None else share * weight[:, None]
+    count, there = share.sum(axis=0), frequencies > 0
+    loss = -(np.where(share > 0, log_proba, 0.0) * share).sum(axis=0)
+    if (there & (count == 0)).any():
+        return float("nan")
+    return float(frequencies[there] @ (loss[there] / count[there]))
 
 
 def brier(y: Membership, probability: Joint) -> float:

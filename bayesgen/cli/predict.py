@@ -21,7 +21,7 @@ from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.progress_bar import progress_bar
 from bayesgen.sources import PART_ROWS
-from bayesgen.typing import Joint
+from bayesgen.typing import Joint, Labels
 
 LONG = 1.0
 """Seconds after which a bar is shown."""
@@ -54,7 +54,8 @@ def predict_rows(
     lower_K and upper_K (mle and map have none), with --coverage in_set_K, and log_density
     (log p(row): low for rows unlike every class). The file may be larger than memory, and the
     output is there at the end, whole, or not at all. Columns that the model does not read are
-    ignored, absent ones count as missing. With --target, answers are scored.
+    ignored, absent ones count as missing. With --target, answers are scored; if the rows are those
+    of the fit, a note says so, with their log loss where each is left out of the fit.
 
     Args:
         out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.
@@ -114,6 +115,11 @@ def predict_rows(
                 decided.update(count_values(rows.column("decision")))
             write(rows.select(schema.names))
             bar.update(len(rows))
+    found = None
+    if scores is not None and scores.n_rows:
+        again = open_data(data, csv, batch)
+        found = answers.in_sample(again, scores.column, scores.codes_of, scores.counts)
+        printing.print_notes([] if found is None else [found.written("shell")])
     if out is None:
         printing.print_notes([] if scores is None else [f"scored {scores.in_words()}"])
         return
@@ -138,6 +144,7 @@ def predict_rows(
         lines["decided"] = printing.name_counts(facts["decided"])
     if scores is not None:
         facts["scores"], lines["scores"] = scores.facts(), scores.in_words()
+        facts["scores"]["rows_of_the_fit"] = found is not None
     printing.print_answer(facts, lines, json=json)
 
 
@@ -160,17 +167,22 @@ class Scores:
         self.column, self.classes = column, classes.tolist()
         self.codes = {_key(label): code for code, label in enumerate(self.classes)}
         self.n_rows = self.without_class = 0
-        self.sums = np.zeros(3)
+        self.sums, self.counts = np.zeros(3), np.zeros(len(classes))
 
     def add(self, rows: pa.Table) -> None:
         """Add answers beside the column of classes."""
-        labels = rows.column(self.column).to_pylist()
-        codes = np.array([self.codes.get(_key(label), -1) for label in labels])
+        codes = self.codes_of(rows)
+        self.counts += np.bincount(codes[codes >= 0], minlength=len(self.classes))
         y, proba = codes[codes >= 0], _probabilities(rows, self.classes)[codes >= 0]
         self.without_class += len(codes) - len(y)
         if len(y):
             means = np.array([log_loss(y, proba), brier(y, proba), accuracy(y, proba)])
             self.sums, self.n_rows = self.sums + len(y) * means, self.n_rows + len(y)
+
+    def codes_of(self, rows: pa.Table) -> Labels:
+        """Return the class codes of rows, -1 where their cell is no class of the model."""
+        labels = rows.column(self.column).to_pylist()
+        return np.array([self.codes.get(_key(label), -1) for label in labels], dtype=int)
 
     def facts(self) -> dict[str, Any]:
         """Return the means over the scored rows, NaN where there are none."""

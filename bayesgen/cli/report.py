@@ -7,7 +7,6 @@ from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
-from bayesgen.report import write_report
 from bayesgen.report.subject import columns_of_fit
 from bayesgen.table import read_table
 
@@ -55,8 +54,7 @@ def report_page(
         X = columns_of_fit(classifier, X)
     else:
         classifier = options.new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
-    write_report(
-        classifier,
+    classifier.report_html(
         html,
         X,
         y,

@@ -50,10 +50,12 @@ class Comparison:
             curve (several classes: the mean of each against the rest; NaN where a fold lacks a
             class); each with its standard error over folds (log_loss_se, ...; NaN of inf);
             log_loss_difference, log_loss_lower, log_loss_upper: difference from the first
-            classifier and its 95 % interval, see `differences`; fit_seconds and predict_seconds
-            (mean of one fold, with standard errors); method (`inference_` of the classifier, empty
-            where it has none); prepared_by (the preprocessing steps before a classifier that does
-            not accept missing values or levels; empty if there are none).
+            classifier and its 95 % interval, see `differences`; where a classifier states class
+            probabilities, log_loss_under_class_prior, the log loss under these in a population that
+            has them (see `calibrate.log_loss_at`), NaN of the others; fit_seconds and
+            predict_seconds (mean of one fold, with standard errors); method (`inference_` of the
+            classifier, empty where it has none); prepared_by (the preprocessing steps before a
+            classifier that does not accept missing values or levels; empty if there are none).
         differences: DataFrame indexed by (classifier, score): difference from the first classifier,
             standard_error, and lower and upper end of a 95 % interval (corrected resampled t of
             Nadeau and Bengio 2003: folds are paired, and their training rows overlap).
@@ -71,7 +73,8 @@ class Comparison:
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
             When printed, warnings that differ only in columns, classes and numbers are merged.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
-            rows of the first fold first.
+            rows of the first fold first. Of a classifier that states class probabilities they are
+            those under the class frequencies of the fitted rows, which the scored rows have.
         y: class codes of these rows, shape (row,), or probabilities of the classes where labels
             are soft: every score is then the expected one.
         rows: their positions in X, shape (row,).

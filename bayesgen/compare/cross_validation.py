@@ -14,6 +14,8 @@ from jaxtyping import Float, Int, Shaped
 from sklearn.base import clone
 
 from bayesgen import arguments
+from bayesgen.calibrate import log_loss_at
+from bayesgen.classes import LEARNING, states_frequencies
 from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import (
     Fold,
@@ -29,11 +31,11 @@ from bayesgen.errors import Cure, InvalidArgument, InvalidData
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
-from bayesgen.membership import among
+from bayesgen.membership import among, shares_of
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
 from bayesgen.table import Table, Target, as_frame, read_labels, read_table, soft_target
-from bayesgen.typing import AnyClassifier, Joint, Labels
+from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -113,6 +115,8 @@ class FoldResult:
     """The predictions, times and warnings of one fit.
 
     probability: shape (row, class), over all classes of the comparison.
+    stated, classes: where the classifier states class probabilities, what it predicts under these,
+    and these, shape (class,); `probability` is then under the class frequencies of the fitted rows.
     fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
     warnings: all of them, in order. members: the table of a stack's members. prepared_by: the steps
     that were put before the classifier.
@@ -125,10 +129,13 @@ class FoldResult:
     warnings: tuple[Note, ...]
     members: pd.DataFrame | None
     prepared_by: str = ""
+    stated: Joint | None = None
+    classes: Float[np.ndarray, " class"] | None = None
 
 
 ALL = 0
 """Stands for all rows of a fold, where others are numbers of rows drawn from it."""
+UNDER_PRIOR = "log_loss_under_class_prior"
 SECONDS = ["fit_seconds", "predict_seconds"]
 KEY = ["classifier", "rows"]
 Results = dict[tuple[str, int], pd.DataFrame]
@@ -323,8 +330,15 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
         start = time.perf_counter()
         clf.fit(train, y)
         fitted = time.perf_counter()
-        probability = clf.predict_proba(test)
+        probability = stated = clf.predict_proba(test)
         end = time.perf_counter()
+    states = states_frequencies(getattr(clf, "class_prior", LEARNING))
+    if states and hasattr(clf, "with_class_prior"):
+        count = shares_of(rows.target.membership[fold[0]], len(rows.target.classes)).sum(axis=0)
+        count = LEARNING + count[np.searchsorted(rows.target.classes, clf.classes_)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of which the first prediction has warned
+            probability = clf.with_class_prior(count / count.sum()).predict_proba(test)
     if undefined := int(np.isnan(probability).any(axis=1).sum()):
         raise InvalidArgument(
             "{kind} predicts NaN in {undefined} of {n_rows:rows}.",
@@ -335,14 +349,17 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
             n_rows=len(scored),
         )
     classes = rows.target.classes
-    aligned = among(probability, np.searchsorted(classes, clf.classes_), len(classes))
+    place = np.searchsorted(classes, clf.classes_)
+    own = np.exp(clf.posterior_.log_classes())[None] if stated is not probability else None
     return FoldResult(
-        aligned,
+        among(probability, place, len(classes)),
         fitted - start,
         end - fitted,
         method=getattr(clf, "inference_", ""),
         warnings=tuple(note(warning.message) for warning in caught),
         members=clf.members_table() if hasattr(clf, "members_table") else None,
+        stated=None if own is None else among(stated, place, len(classes)),
+        classes=None if own is None else among(own, place, len(classes))[0],
     )
 
 
@@ -376,9 +393,11 @@ def _comparison(
     taken = {key: fits[SECONDS] for key, fits in results.items()}
     seconds = _frame({key: with_errors(s.mean(), s.sem()) for key, s in taken.items()}, KEY)
     warned = {name: _warnings(results, name) for name in whole}
+    losses = {name: _loss_under_prior(fits, y) for name, fits in whole.items()}
+    losses = {name: loss for name, loss in losses.items() if loss is not None}
     missing = np.column_stack([column.missing for column in rows.table.columns])
     return Comparison(
-        table=_table(whole, scored, differences, seconds),
+        table=_table(whole, scored, differences, seconds, losses),
         differences=differences,
         curves=pd.concat([scored, seconds], axis=1).drop(index=ALL, level="rows"),
         members=_members(whole),
@@ -387,7 +406,7 @@ def _comparison(
         n_missing_cells=int(missing.sum()),
         n_rows_with_missing=int(missing.any(axis=1).sum()),
         folds=len(folds),
-        noted=notes,
+        noted=(*notes, *map(_note_of_prior, losses, losses.values())),
         warned={name: texts for name, texts in warned.items() if texts},
         probabilities={name: probabilities[name, ALL] for name in whole},
         y=y,
@@ -419,6 +438,7 @@ def _table(
     scored: pd.DataFrame,
     differences: pd.DataFrame,
     seconds: pd.DataFrame,
+    losses: Mapping[str, float],
 ) -> pd.DataFrame:
     names = pd.Index(list(whole), name="classifier")
     against = differences.reindex([(name, "log_loss") for name in names]).astype(float)
@@ -428,7 +448,26 @@ def _table(
         column: ["/".join(filter(None, fits[column].unique())) for fits in whole.values()]
         for column in ("method", "prepared_by")
     }
+    if losses:
+        against[UNDER_PRIOR] = pd.Series(losses, dtype=float)
     return pd.concat([of_all[0], against, of_all[1]], axis=1).assign(**words)
+
+
+def _loss_under_prior(fits: pd.DataFrame, y: Membership) -> float | None:
+    """Return the log loss under class probabilities that a classifier states; None: it does not."""
+    if fits["stated"].isna().any():
+        return None
+    with np.errstate(divide="ignore"):
+        log_proba = np.log(np.concatenate([*fits["stated"]]))
+    return log_loss_at(y, log_proba, np.mean([*fits["classes"]], axis=0))
+
+
+def _note_of_prior(name: str, loss: float) -> Note:
+    return note(
+        f"{name} states class probabilities of its own: its scores are under the class frequencies "
+        "of the fitted rows, as those of the others; in a population with the stated ones its log "
+        f"loss is {loss:.3f} (a row of class k counts p_k / f_k times)"
+    )
 
 
 def _warnings(results: Results, name: str) -> tuple[Note, ...]:

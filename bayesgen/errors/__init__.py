@@ -14,6 +14,7 @@ from bayesgen.errors.base import words_of as words_of
 from bayesgen.errors.kinds import CountsAsMissing as CountsAsMissing
 from bayesgen.errors.kinds import DegenerateEstimate as DegenerateEstimate
 from bayesgen.errors.kinds import InformativePattern as InformativePattern
+from bayesgen.errors.kinds import InSampleScore as InSampleScore
 from bayesgen.errors.kinds import InvalidArgument as InvalidArgument
 from bayesgen.errors.kinds import InvalidData as InvalidData
 from bayesgen.errors.kinds import InvalidFile as InvalidFile

@@ -72,5 +72,9 @@ class WorseThanFrequencies(BayesgenWarning):
     """The class frequencies alone predict the rows of the fit better than the model does."""
 
 
+class InSampleScore(BayesgenWarning):
+    """A score is that of the rows of the fit, whose classes the model knows."""
+
+
 class LabelShiftRejected(BayesgenWarning):
     """New rows differ from those of the fit in more than the frequencies of the classes."""

@@ -1,6 +1,7 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import copy
+import functools
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
@@ -13,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
 from bayesgen.decide import Loss
-from bayesgen.errors import NoAttribute, deduplicate_warnings
+from bayesgen.errors import NoAttribute, deduplicate_warnings, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.sources import needs_rows_in_memory
 from bayesgen.estimators import (
     group_summary,
+    in_sample,
     parameters,
     prior_model,
     stated_parameters,
@@ -27,6 +29,7 @@ from bayesgen.estimators import (
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.fitting import fitting
+from bayesgen.estimators.judged_rows import ACCURACY
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
@@ -68,7 +71,10 @@ class Classifier(Estimator):
             likelihood="auto" ("auto"), or ignored even if absent ("drop").
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
             array, {class: probability} or a Series, whose index names the classes. Under maximum
-            likelihood a number means class frequencies.
+            likelihood a number means class frequencies. All but a number are put in the place of
+            the learned probabilities after the fit, as by `with_class_prior`: what is learned from
+            rows left out is learned under their own frequencies. Rows without a label are the
+            exception: which class they are likely to have depends on the prior.
         inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
             or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
         unseen: "missing" treats a level absent from the training rows as missing, with a warning;
@@ -348,13 +354,19 @@ class Classifier(Estimator):
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the accuracy: the fraction of rows whose most probable class is their label.
 
-        Unlabeled rows are ignored.
+        Unlabeled rows are ignored. Warns (`InSampleScore`) if the others are those of the fit, all
+        and no others, and says their accuracy where each is left out, unless that takes other
+        fits. Filter the warning by its class where that is intended, as in scikit-learn's learning
+        curves.
         """
         from sklearn.metrics import accuracy_score
 
         labels, found, weight = validation.labels_to_score(
             y, self.predict(X), sample_weight, self.classes_
         )
+        seen = in_sample.recognized(self._fit_with_rows(), X, y, sample_weight)
+        if seen is not None:
+            warn(in_sample.in_sample_score(seen, ACCURACY))
         return float(accuracy_score(labels, found, sample_weight=weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
@@ -407,8 +419,10 @@ class Classifier(Estimator):
         A class k is in the set of x unless (x, k) is too strange beside the rows of the fit: its
         p-value is the share of rows, itself among them, whose class has log-odds, given all other
         rows, of at most its own; the set has the classes with p > 1 - coverage. Sets may be empty.
-        A row of weight w counts as w rows, one of several classes in each by its share. Where few
-        rows can be compared, no class is left out, with a warning.
+        A row of weight w counts as w rows, one of several classes in each by its share; where class
+        probabilities are stated, at fit or by `with_class_prior`, one of class k counts as many
+        times more as k is more frequent than in the fit. Where few rows can be compared, no class
+        is left out, with a warning.
 
         Args:
             X: rows.
@@ -1341,7 +1355,8 @@ class Classifier(Estimator):
         Sections: verdict, intended use and limits (if stated), calibration, scores by subgroup (if
         asked for), drivers of the decision, confusion and costs, notable rows, data, parameters,
         method and program, reproduction. Scores and rows are out of fold: clones of the classifier
-        are cross-validated on the rows.
+        are cross-validated on the rows. The page says whether these are the rows of the fit, and
+        what is then the log loss of the fit itself on rows left out, if the fit has it.
 
         Args:
             path: of the file, which is replaced.
@@ -1368,7 +1383,8 @@ class Classifier(Estimator):
             True
         """
         check_is_fitted(self)
-        report.write_report(self, path, X, y, **options)
+        words = functools.partial(in_sample.in_words, self._fit_with_rows())
+        report.write_report(self, path, X, y, in_sample=words, **options)
 
     def program(self) -> str:
         """Return the model as a NumPyro program: source text that needs jax and numpyro alone.

@@ -52,7 +52,7 @@ class Fitted:
 
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return the same model under other class probabilities."""
-        stated, prior = class_prior_of(class_prior, self.state.classes)
+        stated, prior = class_prior_of(class_prior, self.state.classes, self.state.statistics.count)
         posterior = self.posterior.with_classes(prior)
         return dataclasses.replace(self, posterior=posterior, class_prior=stated)
 

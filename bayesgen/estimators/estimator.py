@@ -24,6 +24,7 @@ from bayesgen.estimators.column_blocks import Blocks, column_keys, reads_sparse,
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.rows_of_fit import EncodedRows, RowsOfFit
 from bayesgen.estimators.training import Temper, TrainingState
@@ -330,6 +331,11 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         return self._finish_fit(state, self._seed, self._training if keeps_rows else ())
 
+    def _state_class_prior(self, class_prior: Spec | Prevalence) -> None:
+        """Replace the class probabilities, in place; see `with_class_prior`."""
+        fitted = self._fitted().with_class_prior(class_prior)
+        self._posterior, self.class_prior = fitted.posterior, fitted.class_prior
+
     def _with_posterior(self, posterior: Posterior, report: Report | None) -> Self:
         """Return a copy with another posterior, and its report."""
         other = copy.copy(self)
@@ -555,13 +561,19 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return a fitted copy with other class probabilities (label shift).
 
         Args:
-            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, a
-                Series, whose index names the classes (y.value_counts(normalize=True)), or the
-                result of `estimate_prevalence`, whose uncertainty widens intervals (as a
-                Dirichlet distribution with the same means and total variance). A class of
-                probability 0 is excluded.
+            class_prior: "uniform", "empirical" (the class frequencies of the fit), an array in the
+                order of `classes_`, {class: probability}, a Series, whose index names the classes
+                (y.value_counts(normalize=True)), or the result of `estimate_prevalence`, whose
+                uncertainty widens intervals (as a Dirichlet distribution with the same means and
+                total variance). A class of probability 0 is excluded.
+
+        Returns:
+            A classifier that predicts as one that was fitted with class_prior=, given the same
+            seed. (Rows without a label, of which the prior of the fit is part, are as they were
+            fitted.) Its `report_` is that of the fit, without the loss under an earlier class
+            prior.
         """
-        fitted = self._fitted().with_class_prior(class_prior)
-        other = self._with_posterior(fitted.posterior, self._report)
-        other.class_prior = fitted.class_prior
+        other = copy.copy(self)
+        other._state_class_prior(class_prior)
+        other._report = without_loss_under_prior(other._report)
         return other

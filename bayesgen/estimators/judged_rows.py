@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.estimators.training_rows import TrainingRows, copies, together
+from bayesgen.inference import Report
 from bayesgen.membership import codes_of
 from bayesgen.table import Copies, row_keys, uniform
 from bayesgen.typing import Labels, Weights
@@ -17,6 +18,21 @@ but no fewer than the last number."""
 
 ROWS_JUDGED = "rows judged"
 """Name of their number in `report_.details`."""
+
+LOSS = "leave-one-out log loss"
+"""Name of the log loss of the rows left out, under the class frequencies of the rows."""
+ACCURACY = "leave-one-out accuracy"
+"""Name of the accuracy of the rows left out, under the same frequencies."""
+LOSS_UNDER_PRIOR = f"{LOSS} under class_prior"
+"""Name of the log loss under class probabilities that are stated, in a population that has them."""
+
+
+def without_loss_under_prior(report: Report | None) -> Report | None:
+    """Return a report without the loss under class probabilities that are no longer stated."""
+    if report is None or LOSS_UNDER_PRIOR not in report.details:
+        return report
+    details = {name: value for name, value in report.details.items() if name != LOSS_UNDER_PRIOR}
+    return dataclasses.replace(report, details=details)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,14 +4,22 @@ import dataclasses
 
 import numpy as np
 
+from bayesgen.calibrate import log_loss_at
+from bayesgen.classes import is_stated, prior_of_learning
 from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
+from bayesgen.estimators.judged_rows import (
+    ACCURACY,
+    LOSS,
+    LOSS_UNDER_PRIOR,
+    ROWS_JUDGED,
+    judged_rows,
+)
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import log_class_probabilities
 from bayesgen.inference.leave_one_out import LabelledRows, indispensable
 from bayesgen.likelihoods.protocols import Vectorised
-from bayesgen.membership import expected
+from bayesgen.membership import expected, shares_of
 from bayesgen.table import few_by_content
 
 FEW = 20_000
@@ -26,7 +34,8 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     """Return the leave-one-out log loss of a fit and of the class frequencies; None: not cheap.
 
     Both take the frequencies of the classes as they are in the rows, whatever prior is stated for
-    others. Exact: each judged row is given all other rows, judged or not.
+    others; where one is stated, the loss in a population that has it comes too. Exact: each judged
+    row is given all other rows, judged or not.
 
     Args:
         fitted: the fit.
@@ -61,22 +70,31 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     share = weight * (n / len(y))
     away, content = judged.copies.away[judged.rows], judged.copies.content[judged.rows]
     labelled = LabelledRows(encoded, y, share, away, left_out, content)
-    if not isinstance(fitted.class_prior, int | float | np.number):
-        fitted = dataclasses.replace(fitted, class_prior=1.0)
+    stated, classes = is_stated(fitted.class_prior), fitted.posterior.log_classes()
+    fitted = dataclasses.replace(fitted, class_prior=prior_of_learning(fitted.class_prior))
     try:
         scores = fitted.leave_one_out(labelled)
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
     y, weight = y[left_out], judged.weight[left_out]
-    loss = -expected(log_class_probabilities(scores.joint, scores.log_classes), y)
+    log_proba = log_class_probabilities(scores.joint, scores.log_classes)
+    loss, right = -expected(log_proba, y), shares_of(y, log_proba.shape[1])
+    right = right[np.arange(len(y)), log_proba.argmax(axis=1)]
     frequencies = -expected(scores.log_classes, y)
     gap, total = loss - frequencies, weight.sum()
     excess = gap @ weight / total
+    under_prior = {}
+    if stated:
+        later = scores.under_classes(classes)
+        log_proba = log_class_probabilities(later.joint, later.log_classes)
+        under_prior = {LOSS_UNDER_PRIOR: log_loss_at(y, log_proba, np.exp(classes), weight)}
     return {
-        "leave-one-out log loss": float(loss @ weight / total),
+        LOSS: float(loss @ weight / total),
         "log loss of class frequencies": float(frequencies @ weight / total),
         "standard error of their difference": float(np.sqrt(weight @ (gap - excess) ** 2) / total),
+        ACCURACY: float(right @ weight / total),
         ROWS_JUDGED: float(len(left_out)),
+        **under_prior,
     }
 
 
@@ -85,7 +103,7 @@ def warn_of(estimator: str, details: dict[str, float]) -> None:
 
     That is, by more than ERRORS standard errors in at least ENOUGH rows.
     """
-    excess = details["leave-one-out log loss"] - details["log loss of class frequencies"]
+    excess = details[LOSS] - details["log loss of class frequencies"]
     chance = ERRORS * details["standard error of their difference"]
     if details[ROWS_JUDGED] >= ENOUGH and excess > chance:
         warn(

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.classes import Spec
+from bayesgen.classes import Spec, prior_of_learning
 from bayesgen.errors import Cure, InformativePattern, warn
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.training import TrainingState
@@ -31,7 +31,7 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
     if not pattern:
         return
     columns = state.split_columns(pattern)
-    problem = columns.problem(prior)
+    problem = columns.problem(prior_of_learning(prior))
     if not problem.model.blocks:
         return
     judged = judged_rows([rows], state.classes)

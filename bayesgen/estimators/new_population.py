@@ -148,7 +148,7 @@ class PopulationModel:
         few = min(len(order), MOST_LEFT_OUT)
         judged = np.sort(order[np.arange(few) * len(order) // few])
         rows = rows.judging(standing[judged])
-        even = dataclasses.replace(self.fitted, class_prior="uniform")
+        even = self.fitted.with_class_prior("uniform")
         return even.left_out_rows(rows, counted[judged])
 
     def label_shift(

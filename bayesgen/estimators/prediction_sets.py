@@ -6,10 +6,10 @@ import functools
 from collections.abc import Hashable
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, predict
-from bayesgen.classes import stated_prior
+from bayesgen.classes import even_classes, states_frequencies
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -133,6 +133,18 @@ class PredictionSets:
         return rows
 
     @functools.cached_property
+    def _times(self) -> Float[np.ndarray, " class"]:
+        """How often a row of each class counts: p_k / f_k, where p states other frequencies.
+
+        A class without rows in the fit counts as if it had one.
+        """
+        fitted, count = self.fit.fitted, self._state.statistics.count
+        if not states_frequencies(fitted.class_prior):
+            return np.ones(len(count))
+        stated = np.exp(fitted.posterior.log_classes())
+        return stated * count.sum() / np.where(count > 0, count, 1.0)
+
+    @functools.cached_property
     def _places(self) -> Positions:
         """Where each row that a stack left out stands among those of the fit, found by content."""
         keys, kept = row_keys(self._rows.table)[1], self.fit.predictions
@@ -158,7 +170,7 @@ class PredictionSets:
         """Return the p-values of some of the new rows among left-out rows of the fit."""
         posterior, left_out, prior = self.fit.fitted.posterior, self.fit.predictions, 0.0
         if left_out is not None:  # under even class probabilities
-            prior, even = posterior.log_classes(), stated_prior("uniform", self._state.classes)
+            prior, even = posterior.log_classes(), even_classes(len(self._state.classes))
             posterior = posterior.with_classes(even)
         else:
             rows = self._state.labelled((self._rows,), self.fit.unseen, self._judged)
@@ -168,7 +180,8 @@ class PredictionSets:
         groups = self._groups(X, new, codes, weight, left_out=True)
         scores = conformal.odds(left_out.log_proba + prior, codes)
         log_proba = log_class_probabilities(*joint) + prior
-        return conformal.left_out_p_values(scores, weight, log_proba, groups)
+        weight = weight * self._times[codes]
+        return conformal.left_out_p_values(scores, weight, log_proba, groups, self._times)
 
     # -- new rows added to the fit -----------------------------------------------------------------
 
@@ -222,7 +235,8 @@ class PredictionSets:
         fitted, rows = self.fit.fitted, state.labelled((self._rows,), self.fit.unseen)
         problem, n_levels = state.problem(fitted.class_prior), _n_levels(state.schema)
         weight = rows.weight * self._rows.copies.counting
-        return AugmentedFit(problem, rows, weight, n_levels, fitted.posterior.log_proba)
+        log_proba = fitted.posterior.log_proba
+        return AugmentedFit(problem, rows, weight, n_levels, log_proba, self._times)
 
     def _full(self, X: object, encoded: Encoded, new: Positions) -> Joint:
         """Return the p-values of some of the new rows, by full conformal prediction.
@@ -276,8 +290,9 @@ class PredictionSets:
             candidate = np.array([code[new_cells[i]] for i in new.tolist()])[:, None]
             names = [f"{self.by} = {cell!r}" for cell in code]
         candidate = np.broadcast_to(candidate, (len(new), len(labels)))
-        small = np.bincount(fitted, weight, minlength=len(names)) < fewest
-        if small[candidate].any():
+        counted = np.bincount(fitted, weight * self._times[y], minlength=len(names))
+        small = counted[candidate] < fewest * self._times * (1 - conformal.ROUNDING)
+        if small.any():
             warn(
                 LowSampleSize(
                     "a class is left out of a set only by comparison with at least {fewest:rows} "
@@ -287,7 +302,7 @@ class PredictionSets:
                     else "Pass by=None, or fit to more rows.",
                     fewest=fewest,
                     coverage=self.coverage,
-                    groups=[names[i] for i in np.unique(candidate[small[candidate]]).tolist()],
+                    groups=[names[i] for i in np.unique(candidate[small]).tolist()],
                 )
             )
         return Groups(fitted, candidate)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.classes import is_stated
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
@@ -37,12 +38,26 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.fitting import fitting
-from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
+from bayesgen.estimators.judged_rows import (
+    ACCURACY,
+    LOSS,
+    LOSS_UNDER_PRIOR,
+    ROWS_JUDGED,
+    JudgedRows,
+    judged_rows,
+    without_loss_under_prior,
+)
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.duration import announce
-from bayesgen.estimators.stack.fitted import FittedStack, Members, StackRows, left_out_rows
+from bayesgen.estimators.stack.fitted import (
+    FittedStack,
+    Members,
+    StackRows,
+    left_out_rows,
+    loss_under_prior,
+)
 from bayesgen.estimators.stack.interactions import JudgedCells
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import Member, split_in_pool
@@ -121,8 +136,8 @@ class StackedClassifier(Classifier):
     place of both.
 
     If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
-    guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
-    the class, and the row does not affect the weights.) A row leaves with its copies, and with all
+    guesses from the other rows, is then used. Class probabilities that are stated replace those of
+    the rows when all this is learned. A row leaves with its copies, and with all
     of its weight, unless chance explains equal rows (see "What is learned from rows left out" in
     the documentation). A row without any observed cell gets the class prior, unless the missing
     pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer if there are more
@@ -152,7 +167,8 @@ class StackedClassifier(Classifier):
             classifiers are nested parameters: `stack.set_params(lda__covariance_rows=5)`.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation. Automatic members take class_prior, missing, unseen, unlabelled and
-            random_state from the stack; others have their own.
+            random_state from the stack; others have their own, but class probabilities that the
+            stack states are those of every member.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         pool: "learn" adds the log-linear pool; None: the linear one alone.
         missing: how the missing pattern enters the members: "ignorable", not at all; "informative",
@@ -382,9 +398,11 @@ class StackedClassifier(Classifier):
         own = dataclasses.replace(judged, copies=unscaled.labelled.copies)
 
         def judge(member: Member) -> MemberScores:
-            if member.takes_all_rows:
-                return member.held_out(rows, member.read(unscaled, reset=False), classes, own)
-            return member.held_out(rows, member.read(rows, reset=False), classes, judged)
+            of_all = member.takes_all_rows
+            read = member.read(unscaled if of_all else rows, reset=False)
+            scores = member.held_out(rows, read, classes, own if of_all else judged)
+            member.state_class_prior()
+            return scores
 
         judgements, unjudged = self._tried(members, judge)
         left_out = self.left_out_ | unjudged
@@ -425,7 +443,9 @@ class StackedClassifier(Classifier):
         def judge(member: Member) -> MemberScores:
             with deduplicate_warnings(rows=positions):
                 read = member.fit(rows, classes)
-                return member.held_out(rows, read, classes, judged)
+                scores = member.held_out(rows, read, classes, judged)
+                member.state_class_prior()
+                return scores
 
         judgements, failed = self._tried(members, judge)
         return self._finish_stack(members, judgements, judged, rows, classes, wide | failed)
@@ -442,8 +462,15 @@ class StackedClassifier(Classifier):
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
         if not parameters.is_automatic(self.members):
-            members = parameters.by_name(self.members).items()
-            return {name: Member(self._with_groups(name, member)) for name, member in members}
+            members = {
+                name: self._with_groups(name, member)
+                for name, member in parameters.by_name(self.members).items()
+            }
+            stated = self.class_prior if is_stated(self.class_prior) else None
+            return {
+                name: Member(own, class_prior=own.class_prior if stated is None else stated)
+                for name, own in members.items()
+            }
         reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
         options: dict = {name: getattr(self, name) for name in (*SHARED, "groups")}
         # the stack learns how much the pattern counts from what it asks of members anyway
@@ -455,6 +482,7 @@ class StackedClassifier(Classifier):
                 structure.split_in_pool,
                 learns,
                 structure.columns_apart,
+                self.class_prior,
             )
             for name, structure in self._structures(table).items()
         }
@@ -584,12 +612,16 @@ class StackedClassifier(Classifier):
         self.left_out_ = left_out
         details = {ROWS_JUDGED: float(len(y))} | self._unlabelled_details(rows)
         mean, best = functools.partial(np.average, weights=weight), stack.left_out.argmax(axis=1)
-        details["leave-one-out log loss"] = -float(mean(expected(stack.left_out, y)))
+        details[LOSS] = -float(mean(expected(stack.left_out, y)))
+        if any(is_stated(member.classifier.class_prior) for member in fitted.values()):
+            details[LOSS_UNDER_PRIOR] = loss_under_prior(
+                stack.posterior, stack.judgements, stack.of_pairs, y, weight
+            )
         right = shares_of(y, len(classes))[np.arange(len(y)), best]
-        details["leave-one-out accuracy"] = float(mean(right))
+        details[ACCURACY] = float(mean(right))
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
-            f"leave-one-out log loss of {name}": -float(mean(expected(judgement.log_proba, y)))
+            f"{LOSS} of {name}": -float(mean(expected(judgement.log_proba, y)))
             for name, judgement in stack.judgements.items()
         }
         self.report_ = dataclasses.replace(report, details=details)
@@ -791,7 +823,7 @@ class StackedClassifier(Classifier):
         """
         check_is_fitted(self)
         details, size = self.report_.details, len(self.weights_)
-        loss = {name: details[f"leave-one-out log loss of {name}"] for name in self.weights_}
+        loss = {name: details[f"{LOSS} of {name}"] for name in self.weights_}
         evidence = {
             name: member.log_evidence_
             for name, member in self.members_.items()
@@ -835,6 +867,7 @@ class StackedClassifier(Classifier):
         if isinstance(class_prior, Prevalence):
             class_prior = class_prior.draws.mean(axis=0)
         other.class_prior, other.members_ = class_prior, members
+        other._report = without_loss_under_prior(other._report)
         return other
 
     def save(self, path: str | os.PathLike, *, rows: bool = False) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesgen import arguments
-from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.classes import Spec, class_prior, is_stated, prior_of_learning, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -305,19 +305,23 @@ class TrainingState:
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> Components:
         """Return the components of the posterior, with warnings about doubtful results.
 
+        Class probabilities that are stated replace those of the rows, as `with_class_prior` does:
+        draws of other parameters are the same under any of them.
+
         Args:
             inference: the inference= argument.
             prior: of the classes.
             seed: of simulated draws.
         """
         frequencies = isinstance(inference, MLE) or inference == "mle"
-        problem = self.problem(prior, frequencies=frequencies)
+        classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
+        problem = self.problem(prior_of_learning(prior), frequencies=frequencies)
         require_possible(prior, self.classes)
         method = choose(inference, problem)
         with self.naming_columns(problem):
             components = method.infer(problem, seed)
         self.warn_of(components)
-        return components
+        return components.with_classes(classes) if is_stated(prior) else components
 
     def warn_of(self, components: Components) -> None:
         """Warn about doubtful results."""
@@ -405,6 +409,8 @@ class TrainingState:
     ) -> Posterior:
         """Return the posterior tempered as `temper` specifies; None: the missing pattern alone.
 
+        Powers are learned under the class frequencies of the rows, whatever the prior states.
+
         Raises:
             InvalidArgument: neither None, "learn", "columns" nor a number above 0.
             UnsupportedOperation: a power is learned where the posterior is not a closed form.
@@ -428,7 +434,7 @@ class TrainingState:
         rows = self.labelled(seen, unseen, judged)
         details = posterior.report.details | {ROWS_JUDGED: float(len(judged.rows))}
         posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
-        scores = self.leave_one_out(prior, rows)
+        scores = self.leave_one_out(prior_of_learning(prior), rows)
         y, weight = rows.left_out.y, judged.weight
         if temper is None:
             return self.with_pattern_power(posterior, scores, y, judged)

@@ -7,6 +7,10 @@ that of the new row as one of class k: of those of the fit to which (x, k) was a
 new row. A row of weight w counts as w rows, the new one as one; rows that leave together count as
 one row. Source: Vovk, Gammerman and Shafer
 (2005), Algorithmic Learning in a Random World, section 2.2.
+
+Where new rows have other class frequencies than the fit, a row of class k, the new one as well,
+counts p_k / f_k times: how much more frequent its class is among the new. Source: Podkopaev and
+Ramdas (2021), UAI, PMLR 161, 844-853, section 2.
 """
 
 import dataclasses
@@ -43,6 +47,7 @@ ROUNDING = 1e-12
 Odds = Float[np.ndarray, " row"]
 Fitted = Float[np.ndarray, " fitted"]
 New = Float[np.ndarray, " new"]
+Times = Float[np.ndarray, " class"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,13 +75,17 @@ def odds_of_each_class(log_proba: Joint) -> Joint:
     return np.stack([odds(log_proba, np.full(n_rows, k)) for k in range(n_classes)], axis=1)
 
 
-def p_values(fitted: Fitted, weight: Fitted, new: New) -> New:
-    """Return (1 + weight of the rows of the fit whose score is at most the new one) / (1 + all)."""
+def p_values(fitted: Fitted, weight: Fitted, new: New, own: New | float = 1.0) -> New:
+    """Return (w + weight of the rows of the fit whose score is at most the new one) / (w + all).
+
+    own: w, the weight of each new row; of one of weight 0 the p-value is 0.
+    """
     order = np.argsort(fitted)
     total = np.concatenate([[0.0], np.cumsum(weight[order])])
     tied = TIE * (1 + np.minimum(np.abs(new), 1 / TIE))
     place = np.searchsorted(fitted[order], new + tied, side="right")
-    return (1 + total[place]) / (1 + total[-1])
+    own = np.broadcast_to(own, new.shape)
+    return np.divide(own + total[place], own + total[-1], out=np.zeros(new.shape), where=own > 0)
 
 
 def fewest_rows(coverage: float) -> int:
@@ -89,12 +98,18 @@ def in_set(p_values: Joint, coverage: float) -> Bool[np.ndarray, "row class"]:
     return p_values > 1 - coverage + ROUNDING
 
 
-def left_out_p_values(fitted: Fitted, weight: Fitted, new: Joint, groups: Groups) -> Joint:
-    """Return p-values of log P(y = k given x) of new rows among the scores of left-out rows."""
+def left_out_p_values(
+    fitted: Fitted, weight: Fitted, new: Joint, groups: Groups, own: Times | float = 1.0
+) -> Joint:
+    """Return p-values of log P(y = k given x) of new rows among the scores of left-out rows.
+
+    own: the weight of a new row of each class.
+    """
     scores, out = odds_of_each_class(new), np.empty(new.shape)
+    own = np.broadcast_to(own, new.shape)
     for group in np.unique(groups.new).tolist():
         alike, place = groups.fitted == group, groups.new == group
-        out[place] = p_values(fitted[alike], weight[alike], scores[place])
+        out[place] = p_values(fitted[alike], weight[alike], scores[place], own[place])
     return out
 
 
@@ -104,7 +119,8 @@ class AugmentedFit:
 
     problem: of the rows of the fit, with its guesses. rows: these rows. weight: for how many rows
     each of them counts. n_levels: of the columns of each block. log_proba: scores of rows ->
-    log P(y = k given x).
+    log P(y = k given x). times: how often a row of each class counts; 1: new rows have the class
+    frequencies of the fit.
     """
 
     problem: Problem
@@ -112,6 +128,7 @@ class AugmentedFit:
     weight: Weights
     n_levels: dict[str, LevelCounts]
     log_proba: Callable[[Scores], Joint]
+    times: Times | float = 1.0
 
     @functools.cached_property
     def blocks(self) -> dict[str, Block]:
@@ -136,13 +153,15 @@ class AugmentedFit:
     def p_values(self, encoded: Encoded, groups: Groups) -> Joint:
         """Return the p-values of new rows by full conformal prediction, shape (row, class)."""
         new, out = self._odds_of(encoded), np.empty(groups.new.shape)
+        times = np.broadcast_to(self.times, out.shape[1:])
+        weight = self.weight * times[self.rows.y]
         likelihoods, sizes = self.problem.open_guesses.blocks, {"n_levels": self.n_levels}
         for i, k in np.ndindex(out.shape):
             x, y = take_rows(encoded, np.array([i])), np.array([k])
             added = model_statistics(likelihoods, x, y, np.ones(1), n_classes=out.shape[1], **sizes)
             alike = np.flatnonzero(groups.fitted == groups.new[i, k])
             fitted = self._odds_with(added)[alike]
-            out[i, k] = p_values(fitted, self.weight[alike], new[i, [k]])[0]
+            out[i, k] = p_values(fitted, weight[alike], new[i, [k]], times[k])[0]
         return out
 
     def _odds_of(self, encoded: Encoded) -> Joint:

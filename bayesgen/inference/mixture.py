@@ -59,14 +59,9 @@ class MemberScores:
         """Log P(y = k given x), (row, class)."""
         return self.readout.log_proba(self.scores)
 
-    def under_even_classes(self) -> "MemberScores":
-        """Return the same under even class probabilities."""
-        joint = self.scores.joint
-        even = np.full(joint.shape, -np.log(joint.shape[1]))
-        log_classes = np.broadcast_to(self.scores.log_classes, joint.shape)
-        joint = likelihood_of(joint, log_classes) + even
-        scores = dataclasses.replace(self.scores, joint=joint, log_classes=even)
-        return dataclasses.replace(self, scores=scores)
+    def under_classes(self, log_classes: Float[np.ndarray, " class"]) -> "MemberScores":
+        """Return the same under other class probabilities; log_classes: log P(y = k)."""
+        return dataclasses.replace(self, scores=self.scores.under_classes(log_classes))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -32,6 +32,16 @@ class Scores:
     log_classes: LogClasses
     parts: Parts
 
+    def under_classes(self, log_classes: Float[np.ndarray, " class"]) -> "Scores":
+        """Return the scores of the same rows under other class probabilities.
+
+        log_classes: log P(y = k).
+        """
+        shape = self.joint.shape
+        likelihood = likelihood_of(self.joint, np.broadcast_to(self.log_classes, shape))
+        later = np.broadcast_to(log_classes, shape)
+        return Scores(likelihood + later, later, self.parts)
+
 
 def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
     """Return class probabilities; rows impossible under every class get the class prior."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, predict
-from bayesgen.classes import ClassPrior
+from bayesgen.classes import even_classes
 from bayesgen.errors import InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import unusable_prevalence_prior
 from bayesgen.errors.operations import label_shift_rejected
@@ -86,7 +86,7 @@ def estimated(
     times = whole_weights(weight)
     kept = np.flatnonzero(times)
     encoded, weight = take_rows(encoded, kept), times[kept].astype(float)
-    even = posterior.with_classes(ClassPrior(np.full(len(alpha), 1 / len(alpha)), np.inf))
+    even = posterior.with_classes(even_classes(len(alpha)))
     joint = even.log_joint(encoded, len(kept))
     predict.warn_impossible_rows(joint)
     logs = log_class_probabilities(joint, even.log_classes())

@@ -141,12 +141,17 @@ class Prevalence:
         return f"{before}{label_shift_rejected(self.rejected)}" if self.rejected else ""
 
 
-def class_prior_of(value: Spec | Prevalence, classes: np.ndarray) -> tuple[Spec, ClassPrior]:
-    """Return the argument class_prior= of a user, as one to keep, and the class prior it states."""
+def class_prior_of(
+    value: Spec | Prevalence, classes: np.ndarray, count: Float[np.ndarray, " class"]
+) -> tuple[Spec, ClassPrior]:
+    """Return the argument class_prior= of a user, as one to keep, and the class prior it states.
+
+    count: weight of each class in the rows of the fit.
+    """
     if isinstance(value, Prevalence):
         prior = value.class_prior(classes)
         return prior.probs, prior
-    return arguments.by_label("class_prior", value), stated_prior(value, classes)
+    return arguments.by_label("class_prior", value), stated_prior(value, classes, count)
 
 
 def require_prevalence(value: object) -> Prevalence:

@@ -3,6 +3,7 @@
 import datetime
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def write_report(
     notes: str = "",
     command: str | None = None,
     date: datetime.date | None = None,
+    in_sample: Callable[[object, object], str] | None = None,
     **options: Any,
 ) -> None:
     """Write the report of a fitted classifier; see `Classifier.report_html`.
@@ -52,6 +54,7 @@ def write_report(
             paragraphs, whose other marks stay as typed; "": none.
         command: that was typed; None: a call in Python.
         date: of the report; None: today.
+        in_sample: rows and labels -> that they are those of the fit, in words; "": others.
         options: loss, reject, by, cv and random_state.
     """
     pyplot()  # refuse before anything is computed
@@ -69,6 +72,7 @@ def write_report(
         subject=subject,
         n=len(subject.codes),
         notes=blocks,
+        in_sample="" if in_sample is None else in_sample(subject.X, y),
         verdict=verdict(subject),
         calibration=calibration(subject),
         subgroups=grid(subgroups_as_text(subject.comparison.subgroups))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,34 @@ def test_a_file_with_classes_is_scored(model, rows, tmp_path, capsys):
     assert scores["log_loss"] == pytest.approx(log_loss(codes, proba))
     assert scores["brier"] == pytest.approx(brier(codes, proba))
     assert scores["accuracy"] == pytest.approx(clf.score(X, y))
-    assert "species" not in found["columns"]
+    assert "species" not in found["columns"] and scores["rows_of_the_fit"]
     assert run("predict", model, rows, *target) == 0
     assert "note: scored against column 'species'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("batch", [40, 1000])
+@pytest.mark.parametrize("kind", ["naive", "stack"])
+def test_rows_of_the_fit_are_scored_with_a_note(kind, batch, rows, tmp_path, capsys):
+    X, y = bg.datasets.load_iris()
+    members = [bg.LDA(), bg.NaiveBayes()]
+    clf = bg.NaiveBayes() if kind == "naive" else bg.StackedClassifier(members, random_state=0)
+    X = X.assign(constant=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf.fit(X, y).save(tmp_path / "m.bgm")
+    out = ("--target", "species", "--out", tmp_path / "a.csv", "--batch", batch)
+
+    def note(frame):
+        frame.to_csv(rows, index=False)
+        assert run("predict", tmp_path / "m.bgm", rows, *out) == 0
+        return [line for line in capsys.readouterr().err.splitlines() if "rows of the fit" in line]
+
+    own = X.assign(species=y)
+    (sentence,) = note(own)
+    loss = clf.report_.details["leave-one-out log loss"]
+    assert f"they have a log loss of {loss:.3f}" in sentence
+    assert note(own.assign(petal_width=own.petal_width + 0.01)) == []
+    assert note(own[:-1]) == []
 
 
 def test_rows_without_a_class_of_the_model_are_not_scored(model, rows, tmp_path, capsys):

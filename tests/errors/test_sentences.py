@@ -94,8 +94,8 @@ def test_warnings_that_differ_in_numbers_columns_and_classes_are_merged():
 
 
 def test_kinds_are_few():
-    assert len(KINDS) == 18
-    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 10
+    assert len(KINDS) == 19
+    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 11
 
 
 # -- the sentences of the package ------------------------------------------------------------------

@@ -12,6 +12,7 @@ from leaving import weights_without
 import bayesgen as bg
 from bayesgen.errors import WorseThanFrequencies
 from bayesgen.estimators import judged_rows, leave_one_out_score
+from bayesgen.estimators.judged_rows import LOSS_UNDER_PRIOR
 from bayesgen.estimators.validation import training_rows
 from bayesgen.table import read_table
 
@@ -158,8 +159,14 @@ def test_batches_and_members_of_stacks_are_not_judged():
 
 def test_a_stated_class_prior_is_judged_by_the_frequencies_of_the_rows():
     X, y = copies(200)
-    stated = quiet(X, y, class_prior={0: 0.01, 1: 0.99}).report_.details
-    assert stated == quiet(X, y).report_.details
+    clf = quiet(X, y, class_prior={0: 0.01, 1: 0.99})
+    stated, own = dict(clf.report_.details), quiet(X, y).report_.details
+    under = stated.pop(LOSS_UNDER_PRIOR)
+    assert stated == own
+    # beside it, in a population of the stated frequencies: rows of class k count p_k / f_k times
+    losses = -clf.loo(X, y)["log_proba"].to_numpy()
+    assert under == pytest.approx(0.01 * losses[y == 0].mean() + 0.99 * losses[y == 1].mean())
+    assert LOSS_UNDER_PRIOR not in clf.with_class_prior("uniform").report_.details
 
 
 def test_saved_with_the_model(tmp_path):

@@ -95,11 +95,15 @@ def test_full_within_classes_and_with_their_frequencies_is_refitting(name, optio
 
 
 def counted_twice(p_values):
-    return lambda fitted, weight, new: p_values(np.append(fitted, new), np.append(weight, 1), new)
+    return lambda fitted, weight, new, *own: p_values(
+        np.append(fitted, new), np.append(weight, 1), new, *own
+    )
 
 
 def ties_lost(p_values):
-    return lambda fitted, weight, new: p_values(fitted + 1e-6 * (1 + np.abs(fitted)), weight, new)
+    return lambda fitted, weight, new, *own: p_values(
+        fitted + 1e-6 * (1 + np.abs(fitted)), weight, new, *own
+    )
 
 
 def not_left_out(subtracted):

@@ -13,6 +13,7 @@ from replicates import p_values_of_replicates
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, LabelShiftRejected, UnsupportedOperation
 from bayesgen.estimators import new_population
+from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.prevalence import cells, label_shift
 
 
@@ -45,19 +46,33 @@ def share_found(build, moved, runs, seed=0):
     return count / runs
 
 
-def law_size(runs):
+def stack(**options):
+    members = {"naive": bg.NaiveBayes(), "weak": bg.NaiveBayes(temper=0.5)}
+    return bg.StackedClassifier(members, **options)
+
+
+def law_size(runs, build=bg.NaiveBayes):
     """A shift of prevalence alone is found in .05 of runs, and 2.5 standard errors, at most."""
-    assert share_found(bg.NaiveBayes, lambda X: X, runs) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / runs)
+    assert share_found(build, lambda X: X, runs) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.slow
-def test_size():
-    law_size(8)
+@pytest.mark.parametrize("build", [bg.NaiveBayes, stack])
+def test_size(build):
+    law_size(8, build)
+
+
+@pytest.mark.slow
+def test_fault_members_of_a_stack_keep_their_class_prior(monkeypatch):
+    monkeypatch.delattr(FittedStack, "with_class_prior")
+    with pytest.raises(AssertionError):
+        law_size(8, stack)
 
 
 @pytest.mark.nightly
-def test_size_of_more_runs():
-    law_size(60)
+@pytest.mark.parametrize("build", [bg.NaiveBayes, stack])
+def test_size_of_more_runs(build):
+    law_size(60, build)
 
 
 def test_fault_frequencies_of_the_fit_in_place_of_those_of_the_population(monkeypatch):

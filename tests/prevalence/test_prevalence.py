@@ -10,6 +10,7 @@ from populations import CLASSES, cut_by_quadrature, naive, normal_pair, table
 
 import bayesgen as bg
 from bayesgen import prevalence
+from bayesgen.classes import ClassPrior
 from bayesgen.errors import (
     CountsAsMissing,
     InvalidArgument,
@@ -179,10 +180,8 @@ def test_fault_prior_twice(monkeypatch):
 
 
 def test_fault_class_frequencies_of_the_fit_left_in(monkeypatch):
-    right = estimate.ClassPrior
-    monkeypatch.setattr(
-        estimate, "ClassPrior", lambda probs, rows: right(np.array([0.9, 0.1]), rows)
-    )
+    stated = ClassPrior(np.array([0.9, 0.1]), np.inf)
+    monkeypatch.setattr(estimate, "even_classes", lambda n_classes: stated)
     with pytest.raises(AssertionError):
         law_quadrature()
 

@@ -1,14 +1,20 @@
 """Predictions for sources: streams of columns, computed part by part."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+import numpy as np
+from jaxtyping import Float
+
 from bayesgen import predict
-from bayesgen.errors import InvalidData, Words
+from bayesgen.errors import BayesgenError, InSampleScore, InvalidData, Words
 from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.in_sample import SeenRows, in_sample_score
+from bayesgen.estimators.judged_rows import LOSS
 from bayesgen.estimators.prediction_sets import PredictionSets
 from bayesgen.schema import Column
 from bayesgen.sources import (
@@ -22,6 +28,7 @@ from bayesgen.sources import (
     source_of,
 )
 from bayesgen.table import Name
+from bayesgen.typing import Labels
 
 M = TypeVar("M", bound=Callable)
 
@@ -112,6 +119,41 @@ class Answers:
                 return getattr(self.classifier, verb)(X, **self.asked.get(verb, {}))
 
             return answer_table(self.asked, returned, self.classifier.classes_)
+
+    def in_sample(
+        self,
+        source: Source,
+        target: str,
+        codes_of: Callable[[Any], Labels],
+        counts: Float[np.ndarray, " class"],
+    ) -> InSampleScore | None:
+        """Return the warning that the rows of a source are those of the fit; None: others.
+
+        They are read again, if there are as many of each class as in the fit.
+
+        Args:
+            source: of the rows that were answered.
+            target: its column of classes.
+            codes_of: table -> class codes, -1 where a row has no class of the fit.
+            counts: rows of each class.
+        """
+        classes, names = self.classifier.classes_, source.names or ()
+        seen = SeenRows(self.classifier._fit_with_rows())
+        if not seen.could_be(counts):
+            return None
+        columns = getattr(self.classifier, "feature_names_in_", ())
+        kinds = {name: "any" for name in columns if name in names}
+        kinds |= {target: "text", **columns_read(self.classifier, source.name, names)}
+        # levels that are none of the fit are refused
+        with contextlib.suppress(BayesgenError):
+            for part in source.parts(cast(Kinds, kinds)):
+                codes = codes_of(part.table.to_arrow())
+                rows = Part(part.name, part.start, part.take(np.flatnonzero(codes >= 0)))
+                features = rows.without(target).frame if target not in columns else rows.frame
+                seen.add(features, classes[codes[codes >= 0]])
+            if seen.are_of_fit:
+                return in_sample_score(seen, LOSS)
+        return None
 
     def to(self, source: Source) -> Any:
         """Return the answers to a source: a RecordBatchReader, or a dataframe on its cluster."""

@@ -5,8 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen import diagnose, explain
+from bayesgen.calibrate import log_loss_at
+from bayesgen.classes import Spec
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
@@ -20,7 +23,7 @@ from bayesgen.inference.relative_density import RelativeDensity
 from bayesgen.inference.scores import normalized
 from bayesgen.interactions import NONE, Interactions
 from bayesgen.model import Reader
-from bayesgen.prevalence import LeftOutRows
+from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
 from bayesgen.typing import (
@@ -30,6 +33,7 @@ from bayesgen.typing import (
     Joint,
     Keys,
     Membership,
+    Self,
     Traceable,
     Weights,
 )
@@ -135,6 +139,16 @@ class Members:
                 cells[pattern] = tuple(cell)
         return cells
 
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> "Members":
+        """Return the same members under other class probabilities."""
+        changed = {
+            name: dataclasses.replace(
+                member, classifier=member.classifier.with_class_prior(class_prior)
+            )
+            for name, member in self.by_name.items()
+        }
+        return dataclasses.replace(self, by_name=changed)
+
     def imputable(self, rows: explain.Rows, imputers: tuple[bool, ...], what: str) -> "StackRows":
         """Return rows whose missing cells can be imputed; raise if no member can.
 
@@ -233,6 +247,11 @@ class FittedStack(Fitted):
             )
         return super().loo(rows, kind)
 
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
+        """Return the same model under other class probabilities, those of every member."""
+        members = self.members.with_class_prior(class_prior)
+        return dataclasses.replace(super().with_class_prior(class_prior), members=members)
+
     def left_out(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others.
 
@@ -279,7 +298,41 @@ def left_out_rows(
         weight: of the rows.
         keys: of the rows by content, which tell them from rows that were not in the fit.
     """
-    mixture = cast(Mixture, posterior.components)
-    even = {name: member.under_even_classes() for name, member in judgements.items()}
-    log_proba = normalized(posterior.log_proba(mixture.scores_from(even, of_pairs)))
+    n_classes = len(posterior.log_classes())
+    even = dict.fromkeys(judgements, np.full(n_classes, -np.log(n_classes)))
+    log_proba = _under_classes(posterior, judgements, of_pairs, even)
     return LeftOutRows.of(log_proba, y, weight, keys)
+
+
+def loss_under_prior(
+    posterior: Posterior,
+    judgements: Mapping[str, MemberScores],
+    of_pairs: Sequence[Joint],
+    y: Membership,
+    weight: Weights,
+) -> float:
+    """Return the log loss of the rows that judge members in a population of stated frequencies.
+
+    Args:
+        posterior: of the stack, under the class probabilities that are stated.
+        judgements: what each member predicts of the rows, under any.
+        of_pairs: what each pair of columns says of them.
+        y: classes of the rows.
+        weight: of the rows.
+    """
+    members = cast(Mixture, posterior.components).members.items()
+    stated = {name: member.log_classes() for name, member in members}
+    log_proba = _under_classes(posterior, judgements, of_pairs, stated)
+    return log_loss_at(y, log_proba, np.exp(posterior.log_classes()), weight)
+
+
+def _under_classes(
+    posterior: Posterior,
+    judgements: Mapping[str, MemberScores],
+    of_pairs: Sequence[Joint],
+    log_classes: Mapping[str, Float[np.ndarray, " class"]],
+) -> Joint:
+    """Return log class probabilities of judged rows, with those of classes of each member."""
+    under = {name: scores.under_classes(log_classes[name]) for name, scores in judgements.items()}
+    mixture = cast(Mixture, posterior.components)
+    return normalized(posterior.log_proba(mixture.scores_from(under, of_pairs)))

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from sklearn.base import clone
 
 from bayesgen import predict
+from bayesgen.classes import Spec, class_prior, is_stated, prior_of_learning, require_possible
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
@@ -40,12 +41,14 @@ class Member:
     split_in_pool: whether its structure states that a log-linear pool weighs its blocks.
     learns_pattern: whether its missing pattern has a power, learned from rows left out.
     columns_apart: whether it reads each column in a block of its own, as interactions do.
+    class_prior: the argument for the result; None: that of the classifier.
     """
 
     classifier: Classifier
     split_in_pool: bool = False
     learns_pattern: bool = False
     columns_apart: bool = False
+    class_prior: Spec | None = None
 
     # -- the fit -----------------------------------------------------------------------------------
 
@@ -53,6 +56,8 @@ class Member:
         """Fit to rows of a stack; return them as the member reads them.
 
         Members that keep rows, or that no closed form fits, are fitted to the labeled rows alone.
+        Class probabilities that are stated follow by `state_class_prior`, when rows left out have
+        judged the member; where rows have no label they are those of the fit too.
 
         Args:
             rows: of the stack.
@@ -61,8 +66,19 @@ class Member:
         read = self.read(rows, reset=True)
         if not self._reads_unlabelled(read.table):
             read = read.labelled
+        if (prior := self.class_prior) is not None:
+            # refused before the fit
+            class_prior(prior, classes, np.ones(len(classes)), frequencies=False)
+            require_possible(prior, classes)
+            own, labelled = self.classifier.class_prior, read.unlabelled is None
+            self.classifier.class_prior = prior_of_learning(own) if labelled else prior
         self.classifier._fit_rows(read, classes)
         return read
+
+    def state_class_prior(self) -> None:
+        """Give the classifier, in place, the class probabilities that are stated for the result."""
+        if self.class_prior is not None and is_stated(self.class_prior):
+            self.classifier._state_class_prior(self.class_prior)
 
     def read(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
         """Return rows of the stack with the columns that the blocks of the member read.
@@ -188,7 +204,9 @@ class Member:
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen, judged)
         if self.subtracts_rows:
-            scores = self.state.leave_one_out(clf.class_prior, labelled)
+            # under the class frequencies of the rows that are left out
+            prior = prior_of_learning(clf.class_prior)
+            scores = self.state.leave_one_out(prior, labelled)
             judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:
                 return self.weigh_pattern(judgement, labelled.left_out.y, judged)

@@ -1,0 +1,312 @@
+"""Class probabilities that are stated: put in after learning, whatever is learned and however."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesgen as bg
+from bayesgen.errors import InvalidArgument
+from bayesgen.estimators import training
+from bayesgen.estimators.judged_rows import LOSS, LOSS_UNDER_PRIOR
+from bayesgen.estimators.stack import member
+from bayesgen.estimators.stack.fitted import FittedStack
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+
+PRIOR = {"ill": 0.03, "well": 0.97}
+NAMED = ["naive", "linear"]
+
+
+def table(n=90, seed=0):
+    """Return numbers, levels, gaps that tell the class, wards and words, of as many of each."""
+    rng = np.random.default_rng(seed)
+    y = np.resize(["ill", "well"], n)
+    ill = y == "ill"
+    X = pd.DataFrame({"a": rng.normal(size=n) + ill, "b": rng.normal(size=n) + 0.7 * ill})
+    X["c"] = X["b"] + 0.3 * rng.normal(size=n)
+    X["g"] = np.where(rng.random(n) < 0.3 + 0.3 * ill, "u", "v")
+    X["d"] = np.where(rng.random(n) < 0.2 + 0.3 * ill, np.nan, rng.normal(size=n))
+    X["ward"] = np.resize(["east", "west", "north"], n)
+    return X, y
+
+
+X, Y = table()
+NEW = table(12, seed=1)[0]
+ALL = ["a", "b", "c", "g", "d"]
+NUMBERS, LEVELS = ["a", "b", "c"], ["g", "ward"]
+
+OWN = {
+    "sure": bg.LDA(class_prior=5.0, random_state=1),
+    "fixed": bg.QDA(class_prior="uniform", random_state=1),
+}
+# a classifier of options, the columns it reads
+CASES = {
+    "naive": (bg.NaiveBayes, {}, ALL),
+    "a power": (bg.NaiveBayes, {"temper": 0.5}, ALL),
+    "learned power": (bg.NaiveBayes, {"temper": "learn"}, ALL),
+    "powers of columns": (bg.NaiveBayes, {"temper": "columns"}, ALL),
+    "learned pattern": (bg.NaiveBayes, {"missing": "learn"}, ALL),
+    "pattern in powers": (bg.NaiveBayes, {"missing": "learn", "temper": "columns"}, ALL),
+    "sets of columns": (bg.NaiveBayes, {"columns": "average"}, ALL),
+    "transforms": (bg.NaiveBayes, {"power_transform": True, "temper": "learn"}, NUMBERS),
+    "bins": (bg.NaiveBayes, {"likelihood": bg.Categorical(), "bins": "auto"}, NUMBERS),
+    "groups": (bg.NaiveBayes, {"groups": "ward", "temper": "learn"}, [*NUMBERS, "ward"]),
+    "kernels": (bg.NaiveBayes, {"likelihood": bg.KernelDensity(), "temper": "learn"}, NUMBERS),
+    "MLE": (bg.NaiveBayes, {"inference": "mle"}, ALL),
+    "LDA": (bg.LDA, {"temper": "learn"}, NUMBERS),
+    "LDA, gaps": (bg.LDA, {}, [*NUMBERS, "d"]),
+    "LDA, sampled gaps": (bg.LDA, {"inference": bg.Augmentation(20)}, [*NUMBERS, "d"]),
+    "LDA, expected gaps": (
+        bg.LDA,
+        {"inference": "expected", "temper": "learn"},
+        [*NUMBERS, "d"],
+    ),
+    "LDA, indicators": (bg.LDA, {"levels": "indicators", "temper": "columns"}, ["a", "b", "g"]),
+    "QDA, MAP": (bg.QDA, {"inference": "map"}, NUMBERS),
+    "joint table": (bg.JointTable, {"temper": "learn"}, LEVELS),
+    "blocks": (
+        bg.GenerativeClassifier,
+        {"likelihood": {("a", "b"): bg.MultivariateNormal(), "g": bg.Categorical()}}
+        | {"temper": "columns"},
+        ["a", "b", "g"],
+    ),
+    "stack": (bg.StackedClassifier, {}, ["a", "g"]),
+    "named": (bg.StackedClassifier, {"members": NAMED, "missing": "informative"}, ALL),
+    "stack of groups": (
+        bg.StackedClassifier,
+        {"members": NAMED, "groups": "ward"},
+        ["a", "b", "ward"],
+    ),
+    "own members": (
+        bg.StackedClassifier,
+        {"members": OWN},
+        NUMBERS,
+    ),
+    "a stack's power": (bg.StackedClassifier, {"members": NAMED, "temper": 2.0, "pool": None}, ALL),
+}
+LEARNED = ("learned power", "powers of columns", "LDA", "kernels", "joint table", "named")
+
+
+def made(case, **options):
+    kind, own, columns = CASES[case]
+    return kind(random_state=0, **own, **options), columns
+
+
+def law(case, stated=PRIOR):
+    """To fit with class_prior=p is to fit, then to state p."""
+    clf, columns = made(case, class_prior=stated)
+    later, _ = made(case)
+    own = clf.fit(X[columns], Y)
+    other = later.fit(X[columns], Y).with_class_prior(stated)
+    gap = np.abs(own.predict_proba(NEW[columns]) - other.predict_proba(NEW[columns]))
+    assert gap.max() < 1e-9
+    return own, other, NEW[columns]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_stated_prior_is_applied_after_learning(case):
+    own, other, new = law(case)
+    if not own.posterior_.point and case != "a stack's power":
+        intervals = own.predict_interval(new) - other.predict_interval(new)
+        assert np.abs(intervals).max() < 1e-9
+
+
+@pytest.mark.parametrize("case", LEARNED)
+def test_fault_learned_under_the_stated_prior(case, monkeypatch):
+    for module in (training, member):
+        monkeypatch.setattr(module, "prior_of_learning", lambda spec: spec)
+    with pytest.raises(AssertionError):
+        law(case)
+
+
+FREQUENCIES = pd.Series(Y).value_counts(normalize=True)
+WAYS = {
+    "an array": [0.03, 0.97],
+    "a Series": pd.Series({"well": 0.97, "ill": 0.03}),
+    "even": "uniform",
+    "of the fit": "empirical",
+    "counted": FREQUENCIES,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", ["learned power", "named"])
+def test_however_it_is_stated(case, way):
+    law(case, WAYS[way])
+
+
+def test_empirical_is_the_frequencies_of_the_fit():
+    few, labels = X[10:], np.where(np.arange(80) % 4, "well", "ill")
+    shares = pd.Series(labels).value_counts(normalize=True)
+    for clf in (bg.NaiveBayes(temper="learn"), bg.StackedClassifier(NAMED, random_state=0)):
+        own, counted = (
+            clf.set_params(class_prior=p).fit(few[ALL], labels).predict_proba(NEW[ALL])
+            for p in ("empirical", shares)
+        )
+        assert np.abs(own - counted).max() < 1e-9
+
+
+def test_a_number_is_no_statement():
+    with pytest.raises(InvalidArgument, match="probabilities"):
+        bg.NaiveBayes().fit(X[NUMBERS], Y).with_class_prior(2.0)
+    with pytest.raises(InvalidArgument, match="class_prior is 'even'"):
+        bg.NaiveBayes().fit(X[NUMBERS], Y).with_class_prior("even")
+
+
+# -- every way to a fit ----------------------------------------------------------------------------
+
+
+def in_parts(clf, X, y, tmp_path):
+    return clf.partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+
+
+def merged(clf, X, y, tmp_path):
+    one, two = (type(clf)(**clf.get_params(deep=False)) for _ in "ab")
+    return one.fit(X[:50], y[:50]).merge(two.fit(X[50:], y[50:]))
+
+
+def forgotten(clf, X, y, tmp_path):
+    more, labels = table(20, seed=9)
+    both = pd.concat([X, more[X.columns]], ignore_index=True)
+    return clf.fit(both, np.append(y, labels)).forget(more[X.columns], labels)
+
+
+def saved(clf, X, y, tmp_path):
+    clf.fit(X, y).save(tmp_path / "m.bgm")
+    return bg.load(tmp_path / "m.bgm")
+
+
+def weighted(clf, X, y, tmp_path):
+    return clf.fit(X, y, np.where(y == "ill", 0.5, 2.0))
+
+
+def soft(clf, X, y, tmp_path):
+    p = np.where(y == "ill", 0.8, 0.1)
+    return clf.fit(X, pd.DataFrame({"ill": p, "well": 1 - p}))
+
+
+def of_a_file(clf, X, y, tmp_path):
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    return clf.fit(tmp_path / "rows.csv", y="y")
+
+
+WAYS_TO_FIT = (in_parts, merged, forgotten, saved, weighted, soft, of_a_file)
+
+
+@pytest.mark.parametrize("fit", WAYS_TO_FIT)
+@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.StackedClassifier])
+def test_however_it_is_fitted(make, fit, tmp_path):
+    options = {"members": NAMED} if make is bg.StackedClassifier else {"temper": "learn"}
+    if fit in (forgotten, of_a_file) and make is bg.NaiveBayes:
+        options = {}  # a power is learned from rows, not from statistics
+    made = (make(random_state=0, class_prior=p, **options) for p in (PRIOR, 1.0))
+    own, later = (fit(clf, X[NUMBERS], Y, tmp_path) for clf in made)
+    other = later.with_class_prior(PRIOR)
+    gap = np.abs(own.predict_proba(NEW[NUMBERS]) - other.predict_proba(NEW[NUMBERS]))
+    assert gap.max() < 1e-9
+
+
+# -- what is said of rows left out -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stacks():
+    """A stack whose prior is stated, and the same with that of the rows."""
+    X, y = table(60, seed=3)
+    return [
+        bg.StackedClassifier(NAMED, class_prior=p, random_state=0).fit(X[NUMBERS], y)
+        for p in (PRIOR, 1.0)
+    ]
+
+
+def test_the_loss_of_the_fit_is_under_its_frequencies(stacks):
+    own, other = (clf.report_.details for clf in stacks)
+    assert own[LOSS] == pytest.approx(other[LOSS], abs=1e-12)
+    assert own.keys() - other.keys() == {LOSS_UNDER_PRIOR}
+    assert LOSS_UNDER_PRIOR not in stacks[0].with_class_prior("uniform").report_.details
+
+
+def law_left_out(stacks):
+    """Rows left out are under the class probabilities that are stated, at the fit or later."""
+    X, y = table(60, seed=3)
+    stated, later = stacks
+    losses = -stated.loo(X[NUMBERS], y)["log_proba"].to_numpy()
+    own = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
+    assert stated.report_.details[LOSS_UNDER_PRIOR] == pytest.approx(own, abs=1e-9)
+    rows = later._encode_rows(X[NUMBERS])[1], (y == "well").astype(int), np.ones(60)
+    joint = later._fitted().with_class_prior(PRIOR).left_out(*rows).joint
+    found = joint[np.arange(60), rows[1]] - np.logaddexp.reduce(joint, axis=1)
+    np.testing.assert_allclose(found, -losses, atol=1e-9)
+
+
+def test_left_out_rows_are_under_the_stated_prior(stacks):
+    law_left_out(stacks)
+
+
+def test_fault_members_left_as_they_were(stacks, monkeypatch):
+    monkeypatch.delattr(FittedStack, "with_class_prior")
+    with pytest.raises(AssertionError):
+        law_left_out(stacks)
+
+
+@pytest.mark.parametrize("case", ["naive", "LDA, expected gaps", "named"])
+def test_predictions_that_are_counted_know_no_class_frequencies(case):
+    """Of a closed form, complete or expected, and of a stack."""
+    kept = []
+    for prior in (PRIOR, 1.0):
+        clf, columns = made(case, class_prior=prior)
+        kept.append(clf.fit(X[columns], Y)._population_model().left_out_rows().log_proba)
+    np.testing.assert_allclose(*kept, atol=1e-9)
+
+
+# -- sets and comparisons --------------------------------------------------------------------------
+
+
+def case_control(seed, n, ill):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < ill).astype(int)
+    return rng.normal(size=(n, 2)) + 1.2 * y[:, None], y
+
+
+def law_coverage():
+    """Sets cover new rows of the stated frequencies, and no more of them than asked for."""
+    share = []
+    for seed in range(6):
+        rows, y = case_control(seed, 160, 0.5)
+        new, labels = case_control(seed + 100, 300, 0.1)
+        clf = bg.LDA(class_prior=[0.9, 0.1]).fit(rows, y)
+        sets = clf.predict_set(new, 0.8, method="left_out")
+        share.append(sets[np.arange(300), labels].mean())
+    # of 1,800 rows, and of as many fits' own errors
+    assert abs(np.mean(share) - 0.8) < 3 * np.sqrt(0.16 / 1800 + 0.16 / (6 * 160))
+
+
+def test_sets_cover_a_population_of_the_stated_frequencies():
+    law_coverage()
+
+
+def test_fault_rows_count_as_in_the_fit(monkeypatch):
+    from bayesgen.estimators import prediction_sets
+
+    monkeypatch.setattr(prediction_sets, "states_frequencies", lambda spec: False)
+    with pytest.raises(AssertionError):
+        law_coverage()
+
+
+def test_a_comparison_scores_rows_under_their_own_frequencies():
+    X, y = table(80, seed=4)
+    stated = {"stated": bg.NaiveBayes(class_prior=PRIOR), "own": bg.NaiveBayes()}
+    found = bg.compare(stated, X[NUMBERS], y, cv=4, progress=False)
+    table_ = found.table
+    np.testing.assert_allclose(*found.probabilities.values(), atol=1e-12)
+    assert np.isnan(table_.loc["own", "log_loss_under_class_prior"])
+    losses = np.empty(80)
+    for fold in range(4):
+        scored = found.rows[found.fold == fold]
+        fit = np.setdiff1d(np.arange(80), scored)
+        clf = bg.NaiveBayes(class_prior=PRIOR).fit(X[NUMBERS].iloc[fit], y[fit])
+        log_proba = clf.predict_log_proba(X[NUMBERS].iloc[scored])
+        losses[scored] = -log_proba[np.arange(len(scored)), (y[scored] == "well").astype(int)]
+    under = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
+    assert table_.loc["stated", "log_loss_under_class_prior"] == pytest.approx(under, abs=1e-9)
+    assert sum("states class probabilities" in note for note in found.notes) == 1
