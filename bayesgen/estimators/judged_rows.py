@@ -27,6 +27,11 @@ class JudgedRows:
     weight: Weights
 
 
+def most_judged(cells: int) -> int:
+    """Return how many rows judge a fit at most; cells: what it costs to leave one out."""
+    return min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
+
+
 def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 1) -> JudgedRows:
     """Return the labeled rows that judge a fit: all, or a sample of JUDGED at most.
 
@@ -51,7 +56,7 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
     """
     y, weight = together(seen, classes)
     codes = codes_of(y)
-    most = min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
+    most = most_judged(cells)
     if len(codes) <= most:
         return JudgedRows(np.arange(len(codes)), weight)
     keys = zip(*(row_keys(rows.labelled.table) for rows in seen), strict=True)
