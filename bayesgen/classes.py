@@ -1,5 +1,6 @@
 """The class prior: class probabilities, stated or with a Dirichlet prior."""
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -230,6 +231,11 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
     return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
+def kept(spec: Spec) -> Spec:
+    """Return a `class_prior=` argument to keep: the caller may edit an array or a dict later."""
+    return copy.deepcopy(by_label("class_prior", spec))
+
+
 def stated_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
     """Return class probabilities that are known: "uniform", an array or {class: probability}."""
     uniform = isinstance(spec, str) and spec == "uniform"
@@ -245,7 +251,7 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
         if set(stated) != set(wanted):
             raise wrong_classes(list(stated), wanted, index=stated is not spec)
         stated = [stated[c] for c in wanted]
-    probs = np.asarray(stated, dtype=float)
+    probs = np.array(stated, dtype=float)  # a copy: the caller may edit an array later
     if probs.shape != (len(classes),):
         raise wrong_prior_shape("class_prior", "probabilities", probs.shape, (len(classes),))
     supports.require("class_prior", "probabilities", probs, "fraction")

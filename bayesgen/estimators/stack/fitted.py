@@ -245,7 +245,7 @@ class FittedStack(Fitted):
         by_member = mixture.by_member(encoded)
         for name, member in self.members.by_name.items():
             rows, posterior = by_member[name], mixture.members[name]
-            fitted = Fitted(member.state, posterior, member.classifier.class_prior)
+            fitted = Fitted(member.state, posterior, member.classifier._prior_of_fit)
             scores = fitted.leave_one_out(LabelledRows(rows, y, weight, weight))
             left_out[name] = MemberScores(scores, posterior.readout)
         if (joint := self.members.interactions.joint) is not None:

@@ -188,7 +188,7 @@ class Member:
         clf, posterior = self.classifier, self.posterior
         labelled = self.state.labelled((read,), clf.unseen).judging(judged.rows)
         if self.subtracts_rows:
-            scores = self.state.leave_one_out(clf.class_prior, labelled)
+            scores = self.state.leave_one_out(clf._prior_of_fit, labelled)
             judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:
                 return self.weigh_pattern(judgement, labelled.left_out.y, judged.weight)
