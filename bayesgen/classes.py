@@ -1,5 +1,6 @@
 """The class prior: class probabilities, stated or with a Dirichlet prior."""
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -274,6 +275,11 @@ def stated_prior(spec: Spec, classes: np.ndarray, count: Counts) -> ClassPrior:
     return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
+def kept(spec: Spec) -> Spec:
+    """Return a `class_prior=` argument to keep: the caller may edit an array or a dict later."""
+    return copy.deepcopy(by_label("class_prior", spec))
+
+
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     """Return probabilities stated by a user, checked: one per class, from 0 to 1, sum one."""
     stated = by_label("class_prior", spec)
@@ -282,7 +288,7 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
         if set(stated) != set(wanted):
             raise wrong_classes(list(stated), wanted, index=stated is not spec)
         stated = [stated[c] for c in wanted]
-    probs = np.asarray(stated, dtype=float)
+    probs = np.array(stated, dtype=float)  # a copy: the caller may edit an array later
     if probs.shape != (len(classes),):
         raise wrong_prior_shape("class_prior", "probabilities", probs.shape, (len(classes),))
     supports.require("class_prior", "probabilities", probs, "fraction")

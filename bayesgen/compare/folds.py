@@ -52,7 +52,8 @@ def split(
 
     codes = None if groups is None else _group_codes(groups, len(y))
     if len(classes) < 2:
-        raise too_few_classes(classes.tolist())
+        cure = Cure("Check the selection of rows.", "Check the rows of the file, and --target.")
+        raise too_few_classes(classes.tolist(), cure=cure)
     notes: tuple[Note, ...] = ()
     if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
         splitter = check_cv(cv)

@@ -162,9 +162,10 @@ def not_diagonal(owner: str, name: str, wanted: str) -> InvalidArgument:
 def reference_needs_rows(owner: str, n_rows: int) -> InvalidArgument:
     """A class has too few rows for a reference prior."""
     return InvalidArgument(
-        "{owner}(prior='reference') needs at least {n_rows} distinct complete rows in every "
+        "{owner}(prior='reference') needs at least {n_rows} distinct complete {noun} in every "
         "class, and a class has fewer.",
         "Use the default prior: {owner}().",
         owner=owner,
         n_rows=n_rows,
+        noun="row" if n_rows == 1 else "rows",
     )

@@ -303,28 +303,49 @@ def wrong_length(n_labels: Count, n_rows: Count) -> InvalidData:
     )
 
 
+NAME_CLASSES = Cure(
+    "Check the selection of rows, or name all classes in partial_fit(X, y, classes=[...]).",
+    "Check the rows of the file, and --target.",
+)
+"""For `too_few_classes` where classes without rows may be declared."""
+
+
 def too_few_classes(
     classes: Iterable,
     unlabelled: int = 0,
     n_rows: int = 0,
     *,
     kind: type[InvalidData] | type[NoAttribute] = InvalidData,
+    where: str | Words = TARGET,
+    cure: str | Cure = NAME_CLASSES,
 ) -> InvalidData | NoAttribute:
-    """Labels have one class, or none; unlabelled: number of the n_rows rows without a label.
+    """Labels have one class, or none.
 
-    kind: NoAttribute where the fit went well, and something was asked that needs two.
+    Args:
+        classes: that rows have.
+        unlabelled: number of the rows without a label.
+        n_rows: number of the rows.
+        kind: NoAttribute where the fit went well, and something was asked that needs two.
+        where: what has these classes.
+        cure: by default the classes that have no rows yet are named.
     """
     classes = list(classes)
+    if not classes:
+        any_row = "any of {n_rows:rows}" if n_rows else "any row"
+        return kind(
+            f"{{target}} has no label in {any_row}; labels of at least two classes are needed.",
+            "Label at least one row of each class.",
+            target=where,
+            n_rows=n_rows,
+        )
     without = f"{unlabelled:,} of {n_rows:,} rows are unlabeled; " if unlabelled else ""
+    noun = "class" if len(classes) == 1 else "classes"
     return kind(
         "{target} has {classes:len} {noun}, {classes:listed}; {without}at least two are needed.",
-        Cure(
-            "Check the selection of rows, or name all classes in partial_fit(X, y, classes=[...]).",
-            "Check the rows of the file, and --target.",
-        ),
-        target=TARGET,
+        cure,
+        target=where,
         classes=classes,
-        noun="class" if len(classes) == 1 else "classes",
+        noun=noun,
         without=without,
     )
 

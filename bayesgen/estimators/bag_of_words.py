@@ -218,7 +218,6 @@ class BagOfWords(Classifier):
     def __sklearn_tags__(self) -> Tags:
         """Declare that rows are texts or counts, dense or sparse."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
         # at predict words may be missing; at fit only under binary=True
         tags.input_tags.allow_nan = self.binary
         # scikit-learn's own checks pass rounded measurements, which are poor word counts
@@ -227,6 +226,9 @@ class BagOfWords(Classifier):
         return tags
 
     def _reads_sparse(self) -> bool:
+        return True
+
+    def _refuses_negative(self) -> bool:
         return True
 
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
+from bayesgen.classes import kept
 from bayesgen.decide import Loss
 from bayesgen.errors import NoAttribute, deduplicate_warnings, warn
 from bayesgen.errors.arguments import not_one_of
@@ -112,7 +113,8 @@ class Classifier(Estimator):
             its value is of another type than those of the fit; unseen="error" refuses new groups.
             `sample`, `summary` and `to_datatree` are those of a new group. None: all rows are of
             one population.
-        random_state: seed of simulated draws, fixed once per fit.
+        random_state: seed of simulated draws, fixed once per fit; also of methods that are called
+            with random_state=None.
 
     Attributes:
         classes_: the labels in sorted order, shape (class,).
@@ -215,10 +217,12 @@ class Classifier(Estimator):
         """Add rows to the fit; any split of the rows, in any order, gives the same fit.
 
         New classes and levels may appear in later calls. `classes` declares classes before their
-        rows arrive; labels outside these and the classes seen so far are rejected.
+        rows arrive, which are then predicted from their priors; labels outside these and the
+        classes seen so far are rejected.
 
-        After the first call, inference is deferred, with its errors and warnings, until its result
-        is needed: for a prediction, a copy, a saved file or `report_`.
+        After the first call, and in it if all rows are of one class, inference is deferred, with
+        its errors and warnings, until its result is needed: for a prediction, a copy, a saved file
+        or `report_`.
 
         Args:
             X: rows, as `fit` takes them.
@@ -238,7 +242,10 @@ class Classifier(Estimator):
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
-        if reset or not self._defers(state, seen):
+        self._prior_of_fit = kept(self.class_prior)
+        # rows of one class may not determine what is predicted of others: that is seen when asked
+        several = np.count_nonzero(state.statistics.count) >= 2
+        if (reset and several) or not self._defers(state, seen):
             return self._finish_fit(state, seed, seen)
         self.state_, self.classes_, self._seed, self._training = state, state.classes, seed, ()
         self._deferred = True
@@ -476,7 +483,7 @@ class Classifier(Estimator):
             n: number of rows.
             y: the class of all rows, one of `classes_`; None: the class of each row is drawn from
                 P(y given data).
-            random_state: seed.
+            random_state: seed; None: that of the classifier.
 
         Raises:
             InvalidArgument: n is not a count, or y is not a class.
@@ -495,7 +502,7 @@ class Classifier(Estimator):
     ) -> tuple[object, np.ndarray]:
         """Return simulated rows and labels; gaps: whether cells may be missing; own: the class."""
         fitted, code = self._fitted(), validation.code_of("y", own, self.classes_)
-        n, rng = arguments.count("n", n), arguments.generator(random_state)
+        n, rng = arguments.count("n", n), self._generator(random_state)
         encoded, y = fitted.simulate(n, rng, code)
         if not gaps:
             encoded = self._without_pattern(encoded)
@@ -514,7 +521,7 @@ class Classifier(Estimator):
             n: number of draws.
             X: rows, as `fit` takes them.
             y: their labels.
-            random_state: seed.
+            random_state: seed; None: that of the classifier.
 
         Raises:
             UnsupportedOperation: the prior is improper, the likelihood consists of kernels around
@@ -527,7 +534,7 @@ class Classifier(Estimator):
             >>> prior.X.shape, prior.parameters["class.probs"].shape
             ((500, 4), (500, 3))
         """
-        n, rng = arguments.count("n", n), arguments.generator(random_state)
+        n, rng = arguments.count("n", n), self._generator(random_state)
         return prior_model.sampled(self._prior_model(X, y), n, (X, y), rng)
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
@@ -594,7 +601,7 @@ class Classifier(Estimator):
             method: "auto", "density" or "left_out".
             draws: of the posterior.
             sample_weight: one whole number for each row: 2 counts it twice.
-            random_state: seed.
+            random_state: seed; None: that of the classifier.
 
         Raises:
             InvalidArgument, InvalidData: an invalid prior, weight or method.
@@ -608,7 +615,8 @@ class Classifier(Estimator):
             >>> found.mean.round(1).to_dict()
             {'setosa': 0.3, 'versicolor': 0.7, 'virginica': 0.0}
         """
-        request = Request(prior, method, draws, sample_weight, random_state)
+        source = self._source_of(random_state)
+        request = Request(prior, method, draws, sample_weight, source)
         return self._population_model().prevalence(X_new, request)
 
     @deduplicate_warnings()
@@ -863,7 +871,7 @@ class Classifier(Estimator):
         explain.check_reading(order, interval)
         check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
-        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
+        rows, rng = self._rows_of_cells(X, "evidence()"), self._generator(random_state)
         arrays = explain.weights_of_evidence(
             rows, contrast, order, rng, interval, return_error=return_error
         )
@@ -900,7 +908,7 @@ class Classifier(Estimator):
         """
         check_is_fitted(self)
         names, contrast = explain.contrast_of(self.classes_.tolist(), None, None)
-        rows, rng = self._rows_of_cells(X, "evidence_table()"), arguments.generator(random_state)
+        rows, rng = self._rows_of_cells(X, "evidence_table()"), self._generator(random_state)
         (parts,) = explain.weights_of_evidence(rows, contrast, "shapley", rng)
         return explain.as_arrays(rows, parts, names)
 
@@ -933,7 +941,7 @@ class Classifier(Estimator):
             >>> clf.relevance().loc["noise"].round(2).to_dict()
             {'weight_of_evidence': 0.0, 'probability': 0.04, 'log_bayes_factor': -4.9}
         """
-        rng, of_fit, weight = arguments.generator(random_state), X is None, None
+        rng, of_fit, weight = self._generator(random_state), X is None, None
         if of_fit:
             X, _, weight = self._rows_of_fit("relevance", "Pass rows: {what}(X).")
         rows = self._rows_of_cells(X, "relevance()")
@@ -973,7 +981,7 @@ class Classifier(Estimator):
         Args:
             X: rows.
             draws: 1 returns one table; more return a list of independent imputations.
-            random_state: seed.
+            random_state: seed; None: that of the classifier.
 
         Raises:
             UnsupportedOperation: a likelihood whose cells cannot be imputed, such as word counts; a
@@ -987,7 +995,7 @@ class Classifier(Estimator):
             [0.2, 0.2]
         """
         draws = arguments.count("draws", draws)
-        rng = arguments.generator(random_state)
+        rng = self._generator(random_state)
         return self._imputed(X, draws, rng)
 
     @deduplicate_warnings()
@@ -1035,7 +1043,7 @@ class Classifier(Estimator):
             arguments.share("prob", prob),
             arguments.count("draws", draws, least=2, default=SIMULATED_CELLS),
         )
-        rng, rows = arguments.generator(random_state), self._imputable_rows(X, "conditional()")
+        rng, rows = self._generator(random_state), self._imputable_rows(X, "conditional()")
         index = validation.index_of(X)
         labels = list(range(rows.n_rows)) if index is None else list(cast(Iterable, index))
         return diagnose.frame(explain.conditional_table(rows, question, rng, labels))
@@ -1102,7 +1110,10 @@ class Classifier(Estimator):
             0  0.138  NaN           0.047
         """
         draws = arguments.count("draws", draws, least=2, default=SIMULATED_CELLS)
-        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
+        gain, seed = (
+            explain.gain_of(loss, self.classes_),
+            arguments.drawn_seed(self._source_of(random_state)),
+        )
         rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
         values, errors = (
             diagnose.frame(columns, index)
@@ -1165,7 +1176,7 @@ class Classifier(Estimator):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
-        rng, fitted = arguments.generator(random_state), self._fitted()
+        rng, fitted = self._generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
         return fitted.datatree(encoded, codes, rng, draws, replicates)
 
@@ -1184,7 +1195,7 @@ class Classifier(Estimator):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        return self._fitted().summary(arguments.generator(random_state), draws, options)
+        return self._fitted().summary(self._generator(random_state), draws, options)
 
     @overload
     def loo(
@@ -1286,7 +1297,7 @@ class Classifier(Estimator):
             NoAttribute: the fit is not exact, or a prior or likelihood has no evidence.
         """
         self._fitted_posterior()
-        return self.state_.log_evidence(self.class_prior, self.inference_)
+        return self.state_.log_evidence(self._prior_of_fit, self.inference_)
 
     @property
     def temperature_(self) -> float:
@@ -1414,7 +1425,7 @@ class Classifier(Estimator):
 
     def _program_parts(self, name: str) -> list[str]:
         """Return the functions of the program, the last one of a name."""
-        return model_functions(self._fitted().state, self.class_prior, name)
+        return model_functions(self._fitted().state, self._prior_of_fit, name)
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from numbers import Integral
 
+import numpy as np
+
 from bayesgen.arguments import one_of
 from bayesgen.errors import InvalidArgument, InvalidData
 from bayesgen.errors.arguments import not_an_instance, not_one_of, out_of_range
@@ -182,6 +184,19 @@ def reads_sparse(spec: Spec) -> bool:
     """Return whether every likelihood of a likelihood= argument reads sparse rows."""
     parts = spec.values() if isinstance(spec, Mapping) else (spec,)
     return all(isinstance(part, Likelihood) and part.sparse for part in parts)
+
+
+def refuses_negative(spec: Spec) -> bool:
+    """Return whether every likelihood of a likelihood= argument refuses cells below 0."""
+    parts = list(spec.values()) if isinstance(spec, Mapping) else [spec]
+    return bool(parts) and all(isinstance(p, Likelihood) and _refuses_negative(p) for p in parts)
+
+
+def _refuses_negative(likelihood: Likelihood) -> bool:
+    if likelihood.kind != "numbers":
+        return likelihood.kind in ("counts", "binary")
+    outside = likelihood.out_of_support(np.array([[-1.0]]))
+    return outside is not None and bool(np.all(outside))
 
 
 def _by_column(spec: Mapping, table: Table, remainder: str | None, groups: Name | None) -> Blocks:

@@ -15,12 +15,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain, predict
-from bayesgen.classes import Spec
-from bayesgen.errors import Cure, NoAttribute, UnsupportedOperation
+from bayesgen.classes import Spec, kept
+from bayesgen.errors import BayesgenError, Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for, too_few_classes
 from bayesgen.estimators import parameters, training, unlabelled_fit, validation
-from bayesgen.estimators.column_blocks import Blocks, column_keys, reads_sparse, with_pattern
+from bayesgen.estimators.column_blocks import (
+    Blocks,
+    column_keys,
+    reads_sparse,
+    refuses_negative,
+    with_pattern,
+)
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
@@ -66,12 +72,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     classes_: np.ndarray
     state_: TrainingState
     _posterior: Posterior | None = None
-    """None: of rows of a single class."""
+    """None: of a single class, or of rows without any label."""
     _report: Report | None = None
     _deferred: bool = False
     """Whether `partial_fit` added rows since inference last ran: of a hundred batches in a row
     nobody asks for ninety-nine posteriors. What reads a result of inference calls `_settle`."""
     _seed: int
+    _prior_of_fit: Spec
+    """A copy of class_prior= as it was when rows were last read, which is the prior of the fit."""
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
     _left_out: LeftOutRows | None = None
@@ -105,6 +113,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _reads_sparse(self) -> bool:
         """Return whether rows may be a sparse matrix."""
         return reads_sparse(getattr(self, "likelihood", "auto"))
+
+    def _refuses_negative(self) -> bool:
+        """Return whether no cell may be below 0."""
+        return refuses_negative(getattr(self, "likelihood", "auto"))
 
     def _require_statistics(self, method: str) -> None:
         """Raise if the model has no statistics, which the method adds or subtracts."""
@@ -189,6 +201,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
         seed = training.drawn_seed(self.random_state, self.inference)
+        self._prior_of_fit = kept(self.class_prior)
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
@@ -257,6 +270,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _accumulate(self, rows: TrainingRows) -> None:
         """Add rows to the training state, in place, from which inference runs later."""
         self.state_, self._seed, _ = self._accumulated(rows)
+        self._prior_of_fit = kept(self.class_prior)
         self.classes_ = self.state_.classes
 
     def _with_cells(self, rows: TrainingRows) -> TrainingRows:
@@ -296,12 +310,12 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             rows of one call, which are kept as they were passed.
         """
         asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
-        if np.count_nonzero(state.statistics.count) >= 2:
+        if len(state.classes) >= 2 and state.statistics.count.any():
             state, inferred = unlabelled_fit.infer(
                 state,
                 seen,
                 self.inference,
-                self.class_prior,
+                self._prior_of_fit,
                 self.unlabelled,
                 seed,
                 unseen=self.unseen,
@@ -309,7 +323,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             posterior, self._shares = Posterior(inferred.components), inferred.labels
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
-                    posterior, self.temper, self.class_prior, seen, unseen=self.unseen
+                    posterior, self.temper, self._prior_of_fit, seen, unseen=self.unseen
                 )
         self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
@@ -334,7 +348,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _state_class_prior(self, class_prior: Spec | Prevalence) -> None:
         """Replace the class probabilities, in place; see `with_class_prior`."""
         fitted = self._fitted().with_class_prior(class_prior)
-        self._posterior, self.class_prior = fitted.posterior, fitted.class_prior
+        self._posterior = fitted.posterior
+        self.class_prior = self._prior_of_fit = fitted.class_prior
 
     def _with_posterior(self, posterior: Posterior, report: Report | None) -> Self:
         """Return a copy with another posterior, and its report."""
@@ -356,12 +371,12 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """The report of the inference: seconds, verdict, details.
 
         Raises:
-            NoAttribute: the classifier is not fitted, or its rows are of a single class.
+            NoAttribute: the classifier is not fitted, or knows fewer than two classes.
         """
         self._settle()
         if self._report is None:
             check_is_fitted(self)
-            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
+            raise self._too_few_classes()
         return self._report
 
     @report_.setter
@@ -488,18 +503,23 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- what was fitted ---------------------------------------------------------------------------
 
     def _fitted_posterior(self) -> Posterior:
-        """Return the posterior; raise if unfitted or fitted to a single class."""
+        """Return the posterior; raise if unfitted, or if there is a single class."""
         self._settle()
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
         if self._posterior is None:
-            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
+            raise self._too_few_classes()
         return self._posterior
+
+    def _too_few_classes(self) -> BayesgenError:
+        """Return the error about rows that determine no posterior yet."""
+        there = self.classes_[self.state_.statistics.count > 0]
+        return too_few_classes(there.tolist(), kind=NoAttribute)
 
     def _fitted(self) -> Fitted:
         """Return the fitted model: training state and posterior."""
         posterior = self._fitted_posterior()
-        return Fitted(self.state_, posterior, self.class_prior)
+        return Fitted(self.state_, posterior, self._prior_of_fit)
 
     def _fit_with_rows(self) -> RowsOfFit:
         """Return the fitted model, and how the rows of its fit are read."""
@@ -520,6 +540,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             self.groups,
         )
 
+    def _source_of(self, random_state: object) -> object:
+        """Return the `random_state=` of a method; None: that of the classifier."""
+        return self.random_state if random_state is None else random_state
+
+    def _generator(self, random_state: object) -> np.random.Generator:
+        """Return random numbers for the `random_state=` of a method."""
+        return arguments.generator(self._source_of(random_state))
+
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
         return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
@@ -537,6 +565,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.sparse = self._reads_sparse()
+        tags.input_tags.positive_only = self._refuses_negative()
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

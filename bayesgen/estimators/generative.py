@@ -115,7 +115,7 @@ class GenerativeClassifier(Classifier):
         fitted, state = super()._fitted(), self._program_state()
         if state is None:
             return fitted
-        return FittedProgram(state, fitted.posterior, self.class_prior)
+        return FittedProgram(state, fitted.posterior, self._prior_of_fit)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         if (self.story if reset else self._program_state()) is None:

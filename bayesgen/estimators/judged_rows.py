@@ -66,6 +66,11 @@ def every_row(seen: Sequence[TrainingRows], classes: np.ndarray) -> JudgedRows:
     return _judges(copies(seen, classes))
 
 
+def most_judged(cells: int) -> int:
+    """Return how many rows judge a fit at most; cells: what it costs to leave one out."""
+    return min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
+
+
 def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 1) -> JudgedRows:
     """Return the labeled rows that judge a fit: all, or a sample of JUDGED at most.
 
@@ -88,8 +93,7 @@ def judged_rows(seen: Sequence[TrainingRows], classes: np.ndarray, cells: int = 
         Positions among the labeled rows of all calls. Weights of the sample have the sum of the
         weights that its rows have in the fit, and share it among classes as all rows do.
     """
-    equal = copies(seen, classes)
-    most = min(JUDGED, max(CELLS // max(cells, 1), FEWEST))
+    equal, most = copies(seen, classes), most_judged(cells)
     if len(equal.first) <= most:
         return _judges(equal)
     codes = codes_of(together(seen, classes)[0])

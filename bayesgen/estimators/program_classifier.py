@@ -1,5 +1,6 @@
 """Classifier backed by a user's NumPyro program: its rows, training state and fitted model."""
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
@@ -325,7 +326,8 @@ def new_state(
         )
     table = cast(ProgramTable, rows.table)
     schema = ProgramSchema.of(table)
-    program = UserProgram(model, len(classes), table.container != DICT)
+    # a copy: the caller may edit an array that functools.partial bound; a function is its own copy
+    program = UserProgram(copy.deepcopy(model), len(classes), table.container != DICT)
     labelled, other = rows.labelled, rows.unlabelled
     if labelled.shares is not None:
         raise unsupported(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.classes import is_stated
+from bayesgen.classes import is_stated, kept
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
@@ -69,6 +69,7 @@ from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import with_its_rows
+from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import (
     BAYES,
@@ -113,6 +114,11 @@ VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
 SHARED = ("class_prior", "unseen", "unlabelled", "random_state")
 """Arguments that automatic members take from the stack."""
+ROWS_OF_TWO = Cure(
+    "Check the selection of rows. Members are weighed by rows of at least two classes: until the "
+    "second one arrives, use bg.NaiveBayes().partial_fit(X, y, classes=[...]).",
+    "Check the rows of the file, and --target.",
+)
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
 MembersSpec = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
@@ -260,6 +266,11 @@ class StackedClassifier(Classifier):
         self.members, others = parameters.split_members(self.members, own, params)
         return super().set_params(**others)
 
+    def _refuses_negative(self) -> bool:
+        members = parameters.by_name(self.members).values()
+        known = [m._refuses_negative() for m in members if isinstance(m, Classifier)]
+        return bool(known) and all(known)
+
     # -- fitting -----------------------------------------------------------------------------------
 
     @fitting
@@ -342,6 +353,8 @@ class StackedClassifier(Classifier):
         (rows,) = self._kept()
         forgotten = self._training_rows(X, y, sample_weight, reset=False)
         remaining = rows_without(rows, forgotten)
+        if len(remaining.present) < 2:
+            raise too_few_left(remaining.present.tolist())
         gone = np.setdiff1d(rows.classes, remaining.classes)
         return self._fit_stack(remaining, np.setdiff1d(self.classes_, gone))
 
@@ -422,10 +435,10 @@ class StackedClassifier(Classifier):
         """Return the members to fit to the first rows."""
         arguments.seed(self.random_state)
         if len(rows.present) < 2:
-            raise fewer_than_two_classes(rows)
+            raise fewer_than_two_classes(rows, ROWS_OF_TWO)
         table = rows.labelled.table
         if parameters.is_automatic(self.members):
-            announce(table, self._structures(table))
+            announce(table, len(rows.present), self._structures(table))
         return self._listed(table)
 
     def _noted_columns(self) -> dict[str, object]:
@@ -606,7 +619,7 @@ class StackedClassifier(Classifier):
         self.members_ = {name: member.classifier for name, member in fitted.items()}
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())
-        self.classes_ = classes
+        self.classes_, self._prior_of_fit = classes, kept(self.class_prior)
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(stack.judgements, stack.share.tolist(), strict=True))
         self.left_out_ = left_out
@@ -695,7 +708,7 @@ class StackedClassifier(Classifier):
         check_is_fitted(self)
         state = next(iter(self.members_.values())).state_
         members = self._fitted_members()
-        return FittedStack(state, self._fitted_posterior(), self.class_prior, members)
+        return FittedStack(state, self._fitted_posterior(), self._prior_of_fit, members)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         return self._fitted_members().cells(self._column_names(), what)
@@ -722,7 +735,7 @@ class StackedClassifier(Classifier):
             n: number of rows.
             y: the class of all rows, one of `classes_`; None: the class of each row is drawn from
                 P(y given data).
-            random_state: seed.
+            random_state: seed; None: that of the stack.
 
         Raises:
             InvalidArgument: n is not a count, or y is not a class.
@@ -742,7 +755,8 @@ class StackedClassifier(Classifier):
     ) -> tuple[object, np.ndarray]:
         shares = self._mixture().density_shares(validation.code_of("y", own, self.classes_))
         shares = shares[: len(self.members_)]  # a forest, the last one, has no density
-        n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
+        n = arguments.count("n", n)
+        rng = check_random_state(arguments.seed(self._source_of(random_state)))
         counts = rng.multinomial(n, shares)
         parts = [
             member._sampled(int(count), rng, gaps=gaps, own=own)
@@ -866,7 +880,8 @@ class StackedClassifier(Classifier):
         other = copy.copy(self)
         if isinstance(class_prior, Prevalence):
             class_prior = class_prior.draws.mean(axis=0)
-        other.class_prior, other.members_ = class_prior, members
+        other.class_prior = other._prior_of_fit = kept(class_prior)
+        other.members_ = members
         other._report = without_loss_under_prior(other._report)
         return other
 

@@ -1,6 +1,7 @@
 """Training: rows to statistics, and statistics to a posterior."""
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import operator
@@ -487,7 +488,8 @@ def new_state(
         unseen: "missing" or "error", for levels absent from the fit.
         groups: the column of groups, if there is one.
     """
-    likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
+    # copies, in which blocks share a likelihood as before: the caller may edit its arrays later
+    likelihoods = copy.deepcopy({name: likelihood for name, (likelihood, _) in blocks.items()})
     if rows.table.is_sparse:
         check_sparse(likelihoods)
     if bins is not None and bins != "auto":

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int
 from sklearn.utils import _safe_indexing
 
-from bayesgen.errors import BayesgenError
-from bayesgen.errors.data import too_few_classes
+from bayesgen.errors import BayesgenError, Cure
+from bayesgen.errors.data import NAME_CLASSES, too_few_classes
 from bayesgen.likelihoods.base import below
 from bayesgen.membership import among, concatenated
 from bayesgen.schema import Column, Schema
@@ -240,7 +240,7 @@ def copies(seen: Sequence[TrainingRows], classes: np.ndarray) -> Copies:
     return copies_of([rows.labelled.table for rows in seen], *together(seen, classes))
 
 
-def fewer_than_two_classes(rows: TrainingRows) -> BayesgenError:
+def fewer_than_two_classes(rows: TrainingRows, cure: str | Cure = NAME_CLASSES) -> BayesgenError:
     """Return the error about rows of fewer than two classes."""
     lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
-    return too_few_classes(rows.present.tolist(), lacking, len(rows.codes))
+    return too_few_classes(rows.present.tolist(), lacking, len(rows.codes), cure=cure)

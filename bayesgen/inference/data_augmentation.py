@@ -80,6 +80,17 @@ class Augmentation:
         report = self.report(details, time.perf_counter() - start, cure)
         return Draws(problem.reader, report, params, families)
 
+    @property
+    def all_draws(self) -> int:
+        """The draws of all chains, kept or not."""
+        return self.chains * (self.warmup + self.draws)
+
+    def seconds_per_draw(self, problem: Problem) -> float:
+        """Return about how long a draw of all parameters takes, from the sizes of the table."""
+        blocks = problem.statistics.blocks
+        gaps = (missing_cells(part, blocks[n]) for n, part in problem.model.blocks.items())
+        return sum(data.seconds_per_draw for data in gaps if data is not None)
+
     def report(self, details: dict[str, float], seconds: float, cure: Cure) -> Report:
         """Return the report of draws; cure: beside more draws, for chains that disagree."""
         good = has_converged(details, self.chains)

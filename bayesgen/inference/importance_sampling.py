@@ -11,6 +11,7 @@ from bayesgen.errors import Words
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
 from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.draws import CHAINS, Draws, chained
+from bayesgen.inference.duration import announce
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
@@ -26,6 +27,8 @@ HOPELESS = 2.5
 """Standard deviation of the pilot's log weights from which Pareto k can no longer be below .7."""
 WEIGHED_FLOATS = 2_000_000
 """Numbers in the parameters of draws weighted at once: 16 MB, a small part of all draws."""
+EXPECTED_STEPS = 100
+"""Steps of a chain that take about as long as `Expected`, whose EM takes 32 to 70 (`missing`)."""
 EM_STEPS = 30
 """Steps of EM at most; few missing cells need few, and weights are right wherever it stops."""
 
@@ -73,7 +76,7 @@ class ImportanceSampling:
                 continue
             sample = importance_sample(gaps, rng, n)
             if sample is None:
-                return Augmentation(draws=self.draws).infer(problem, seed)
+                return self._augmented(problem, seed)
             params[name] = sample.params
             pareto_k, effective = max(pareto_k, sample.pareto_k), min(effective, sample.effective)
         details = {"pareto_k": pareto_k, "effective draws": effective}
@@ -86,6 +89,14 @@ class ImportanceSampling:
             "importance", seconds, converged=True, outcome=Words(verdict), details=details
         )
         return Draws(problem.reader, report, chained(params, n), families)
+
+    def _augmented(self, problem: Problem, seed: int) -> Draws:
+        """Return draws of `Augmentation`, which is announced if it takes long."""
+        method = Augmentation(draws=self.draws)
+        each = method.seconds_per_draw(problem)
+        expected = Words("inference='expected'", "--inference expected")
+        announce(each * method.all_draws, expected, each * EXPECTED_STEPS)
+        return method.infer(problem, seed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -36,6 +36,12 @@ from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
+PER_GAP, PER_PAIR = 1e-5, 1.2e-7
+"""Seconds of a draw for each missing pattern of a class, and for each of its pairs of columns. The
+4,800 draws of 1,000 rows of 20 columns, 15 % of the cells missing, take 128 s on one core, 430 s
+beside other work, and 220 s by these. Beside other work, and by these: 3,000 x 10, .1 missing, 27
+and 28 s; 1,000 x 20, .01 missing, 19 and 18; 500 x 40, .1 missing, 660 and 470; QDA of 5,000 x 6,
+.3 missing, 10 and 13; 300 x 5, .2 missing, 6 and 2."""
 ROUNDED = 1e-6
 """Distance to the narrowest deviation, in logarithms, that counts as rounding."""
 RANK_TOLERANCE = 1e-10
@@ -131,6 +137,12 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         """Return the parameters of all chains after one step of `gibbs` from given ones."""
         proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
         return _choose(self._cells, params, proposed, rng, together=self._dependent)
+
+    @property
+    def seconds_per_draw(self) -> float:
+        """About how long a step of `gibbs` takes for each chain."""
+        gaps, width = self.statistics.cell_observed.shape
+        return gaps * (PER_GAP + PER_PAIR * width**2)
 
     @property
     def _dependent(self) -> bool:

@@ -160,6 +160,11 @@ class IncompleteData(abc.ABC, Generic[F]):
         params, report = self.optimum
         return self.filled(params), report
 
+    @property
+    @abc.abstractmethod
+    def seconds_per_draw(self) -> float:
+        """About how long a step of `gibbs` takes for each chain, from the sizes of the table."""
+
     def log_likelihood(self, params: Params) -> float:
         """Return log p(observed cells given params)."""
         one_draw = {name: value[None] for name, value in params.items()}

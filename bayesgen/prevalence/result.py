@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
-from bayesgen.classes import ClassPrior, Spec, stated_prior
+from bayesgen.classes import ClassPrior, Spec, kept, stated_prior
 from bayesgen.errors.arguments import out_of_range, wrong_classes
 from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Report
@@ -151,7 +151,7 @@ def class_prior_of(
     if isinstance(value, Prevalence):
         prior = value.class_prior(classes)
         return prior.probs, prior
-    return arguments.by_label("class_prior", value), stated_prior(value, classes, count)
+    return kept(value), stated_prior(value, classes, count)
 
 
 def require_prevalence(value: object) -> Prevalence:

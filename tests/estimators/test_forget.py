@@ -78,7 +78,10 @@ def test_weights_and_levels_and_classes(rng):
     same(clf, bg.NaiveBayes().fit(X[~away], y[~away], weight[~away]), X)
 
 
-@pytest.mark.parametrize("make", [bg.NaiveBayes, MAKERS["table"], MAKERS["quadratic map"]])
+AVERAGE = partial(bg.NaiveBayes, columns="average")
+
+
+@pytest.mark.parametrize("make", [bg.NaiveBayes, AVERAGE, MAKERS["table"], MAKERS["quadratic map"]])
 def test_classes_and_levels_without_rows_go(make, rng):
     X = pd.DataFrame({"a": rng.choice(list("uvw"), 90), "b": rng.choice(list("xyz"), 90)})
     X["b"] = pd.Categorical(X["b"], list("xyz"))
@@ -100,6 +103,16 @@ def test_classes_and_levels_without_rows_go(make, rng):
         assert columns["b"] == ("x", "y", "z")  # which was declared
     clf.partial_fit(X[away], y[away])
     same(clf, make().fit(X, y), X)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_word_without_texts_stays_and_changes_nothing(binary):
+    texts, y = ["red apple", "green pear", "red pear", "rare apple"], ["p", "q", "q", "p"]
+    clf = bg.BagOfWords(binary=binary).fit(texts, y).forget(texts[3:], y[3:])
+    rest = bg.BagOfWords(binary=binary).fit(texts[:3], y[:3])
+    same(clf, rest, texts[:3])
+    assert "rare" in clf.vectorizer_.vocabulary_
+    assert "rare" not in rest.vectorizer_.vocabulary_
 
 
 def test_a_refused_call_changes_nothing(iris):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import SuspiciousColumn
+from bayesgen.errors import InvalidArgument, SuspiciousColumn
 from bayesgen.inference import Exact
 
 X = np.random.default_rng(0).standard_normal((30, 2))
@@ -74,11 +74,12 @@ def test_warnings_are_those_of_all_rows_when_asked_for():
 
 
 def test_rows_of_a_single_class_wait_for_others():
-    clf = bg.LDA().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1, 2])
-    clf.partial_fit(X[Y == 0], Y[Y == 0])
-    assert not hasattr(clf, "report_")
+    clf = bg.LDA(prior="reference").partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1, 2])
+    with pytest.raises(InvalidArgument, match="at least 1 distinct complete row in every class"):
+        clf.predict_proba(X)
     clf.partial_fit(X[Y > 0], Y[Y > 0])
-    assert clf.report_.converged
+    whole = bg.LDA(prior="reference").fit(X, Y)
+    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
 
 
 def test_arguments_set_later_are_those_of_later_fits():

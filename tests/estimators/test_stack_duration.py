@@ -1,5 +1,7 @@
 """Names of automatic members, and the warning of a long fit, which proposes some of them."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,10 @@ import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument
 from bayesgen.estimators.stack import duration
 from bayesgen.estimators.stack.duration import Sizes
-from bayesgen.estimators.stack.structures import automatic
+from bayesgen.estimators.stack.structures import Structure, automatic
+from bayesgen.inference import duration as inference_duration
+from bayesgen.inference import importance_sampling
+from bayesgen.likelihoods import JointCategorical
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +64,7 @@ def test_names_are_saved(rows, tmp_path):
 
 
 def test_a_long_fit_is_announced_and_the_cure_is_not(rows, monkeypatch):
-    monkeypatch.setattr(duration, "LONG", 1.0)
+    monkeypatch.setattr(inference_duration, "LONG", 0.3)
     with pytest.warns(BayesgenWarning, match=r"members=\['naive', 'linear'\] takes"):
         bg.StackedClassifier().fit(*rows)
     bg.StackedClassifier(["naive", "linear"]).fit(*rows)  # warnings are errors
@@ -71,19 +76,66 @@ def test_elpd_of_a_stack_is_not_compared_in_silence(stack):
     assert found.elpd == pytest.approx(stack.loo()["log_proba"].sum())  # which is not compared
 
 
-def test_durations_grow_with_every_size():
-    sizes = Sizes(rows=10_000, columns=20, numbers=20, incomplete=9000, missing=4.0)
-    joint = [False, True, True, True]
-    usual = sizes.seconds(joint)
+USUAL = Sizes(10_000, 20, 17, 9000, 4.0, 2, 2000, (3, 3, 4), gaps=False)
+
+
+def test_durations_grow_with_every_size(rows):
+    members = automatic(bg.StackedClassifier()._training_rows(*rows, None, reset=True).table)
+    members |= {"joint": Structure({("u", "v", "w"): JointCategorical()})}
+    usual = USUAL.seconds(members.values())
     for change in (
-        Sizes(20_000, 20, 20, 9000, 4.0),
-        Sizes(10_000, 40, 20, 9000, 4.0),
-        Sizes(10_000, 20, 40, 9000, 4.0),
-        Sizes(10_000, 20, 20, 10_000, 4.0),
-        Sizes(10_000, 20, 20, 9000, 8.0),
+        {"rows": 20_000},
+        {"columns": 40},
+        {"numbers": 40},
+        {"incomplete": 10_000},
+        {"missing": 8.0},
+        {"classes": 150},
+        {"judged": 4000},
+        {"levels": (3, 3, 40)},
+        {"gaps": True},
     ):
-        assert change.seconds(joint) > usual
-    assert sizes.seconds(joint[:2]) < usual
+        assert dataclasses.replace(USUAL, **change).seconds(members.values()) > usual
+    assert USUAL.seconds([*members.values()][:2]) < usual
+
+
+def test_many_classes_are_announced_and_few_are_not():
+    """The seconds of 15 tables are measured in `stack/duration.py`; here that they are asked."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2000, 40)), columns=[f"x{j}" for j in range(40)])
+    table = bg.StackedClassifier()._training_rows(X, np.arange(2000) % 2, None, reset=True).table
+    with pytest.warns(BayesgenWarning, match="takes about [0-9]+ (minutes|seconds), judging by"):
+        duration.announce(table, 150, automatic(table))
+    duration.announce(table, 2, automatic(table))  # warnings are errors
+
+
+def test_augmentation_is_announced_in_the_same_words(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    X[::9, 0] = np.nan
+    # weights that cannot be trusted
+    monkeypatch.setattr(importance_sampling, "importance_sample", lambda *_: None)
+    monkeypatch.setattr(inference_duration, "LONG", 0.0)
+    words = r"^the fit takes about .*, judging by .*; inference='expected' takes about .* seconds"
+    with pytest.warns(BayesgenWarning, match=words):
+        clf = bg.LDA(random_state=0).fit(X, y)
+    assert clf.inference_ == "augmentation"
+    bg.LDA(inference=bg.Augmentation(draws=300)).fit(X, y)  # which was asked for
+
+
+def test_the_seconds_of_augmentation_grow_with_rows_columns_and_draws():
+    def seconds(n_rows, columns, draws):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(n_rows, columns)), np.arange(n_rows) % 2
+        X[rng.random(X.shape) < 0.15] = np.nan
+        clf = bg.LDA(inference="expected").fit(X, y)
+        method = bg.Augmentation(draws=draws)
+        return method.seconds_per_draw(clf.state_.problem(1.0)) * method.all_draws
+
+    usual = seconds(1000, 20, 1000)
+    assert 60 < usual < 400  # 128 s were measured
+    assert seconds(100, 20, 1000) < usual
+    assert seconds(1000, 6, 1000) < usual
+    assert seconds(1000, 20, 100) < usual
 
 
 def test_structures_say_whether_missing_numbers_slow_them_down(stack, rows):
@@ -98,11 +150,11 @@ def test_structures_say_whether_missing_numbers_slow_them_down(stack, rows):
     [(61, "60 seconds"), (100, "2 minutes"), (250, "4 minutes"), (7300, "2 hours")],
 )
 def test_durations_in_words(seconds, words):
-    assert duration.in_words(seconds) == words
+    assert inference_duration.in_words(seconds) == words
 
 
 def test_sizes_count_what_is_missing_of_numbers():
     X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [np.nan, np.nan, 1.0], "c": ["x", None, "y"]})
     X = X.assign(never=np.nan)
     table = bg.StackedClassifier()._training_rows(X, [0, 1, 0], None, reset=True).table
-    assert Sizes.of(table) == Sizes(rows=3, columns=3, numbers=2, incomplete=2, missing=1.5)
+    assert Sizes.of(table, 2) == Sizes(3, 3, 2, 2, 1.5, 2, 3, levels=(2,), gaps=True)

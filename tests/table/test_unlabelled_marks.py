@@ -131,7 +131,9 @@ def test_a_weight_is_learned_or_at_least_0(weight):
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_labels_are_needed(name):
-    with pytest.raises(InvalidData, match="0 classes, nothing; 150 of 150 rows are unlabeled;"):
+    with pytest.raises(
+        InvalidData, match="y has no label in any of 150 rows; labels of at least two"
+    ):
         MAKERS[name]().fit(X, np.full(150, np.nan))
     with pytest.raises(InvalidData, match="1 class, 'a'; 149 of 150 rows are unlabeled;"):
         MAKERS[name]().fit(X, ["a"] + 149 * [None])

@@ -1,34 +1,55 @@
 """How long the fit of automatic members takes, from the sizes of the table."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from bayesgen.errors import BayesgenWarning, Words, warn
+from bayesgen.errors import Words
+from bayesgen.estimators.judged_rows import most_judged
 from bayesgen.estimators.stack.structures import Structure
+from bayesgen.inference import duration
+from bayesgen.likelihoods import JointCategorical, MultivariateNormal
 from bayesgen.table import Table
 
-LONG = 60.0
-"""Seconds of a fit from which it is announced."""
 FEW = ("naive", "linear", "naive_shared")
 """The members that are proposed instead."""
-PER_MEMBER, PER_COLUMN, PER_CELL = 0.1, 4e-3, 4e-7
-"""Seconds of a member, of each of its columns, and of each of its cells."""
-PER_PAIR, PER_CUBE = 4.5e-7, 1e-7
-"""Seconds of an incomplete row of a joint member: for each pair of columns, and times the cube of
-its missing cells. All five on one core, where the fits
-were estimated and measured at: 300 x 20, 20 % of
-the cells missing 2.3 and 1.4 s; 1,000 x 20 3.0 and 2.5; 10,000 x 20 13.7 and 13.5; 2,000 x 50 18
-and 13.5; 1,000 x 150, half of them text, 25 and 23; complete 50,000 x 20 5.2 and 4.1."""
+PER_MEMBER, PER_COLUMN = 0.025, 5e-3
+"""Seconds of a member, and of each of its columns."""
+PER_BLOCK, PER_LEVEL = 7e-6, 1.5e-6
+"""Seconds of a judged row under a class, for each block that the log-linear pool weighs, and for
+each level that a member reads."""
+PER_INDICATOR = 9e-8
+"""Seconds of a judged row, for each prior of a normal over indicators and pair of columns of it."""
+PER_CELL = 1.2e-5
+"""Seconds of a judged row under a class, for each cell of a joint table of incomplete rows."""
+PER_SPLIT = 5e-6
+"""Seconds of n log n, n rows, of a forest, for the square root of the columns."""
+PER_PAIR, PER_CUBE = 5e-7, 1.2e-7
+"""Seconds of an incomplete row of a joint member under a class: for each pair of columns, and times
+the cube of its missing cells. All nine fitted to 15 tables (one core of a shared machine, one
+thread; rows x numbers + levels of so many values, classes, share missing; seconds of processor measured and
+estimated):
+
+    300 x 5, 2             .6    .6    1,000 x 20, 2, .2         5.2   5.7
+    1,000 x 20, 2         2.2   2.2    1,000 x 5 + 5 of 4, 2     1.8   2.3
+    5,000 x 20, 2         7.3   4.3    1,000 x 10 of 30, 2       1.4   1.3
+    20,000 x 10, 3        5.7   6.7    2,000 x 20 of 5, 5       10     12
+    500 x 90, 2           5.8   6.2    900 x 2 + 2 of 40, 5      9.0   10
+    2,000 x 10, 10        4.9   5.9    1,000 x 4, 50             8.0   6.7
+    2,000 x 30, 10         11    11    1,000 x 3 + 2 of 10, 30, .1   42   42
+    300 x 20, 2, .2       3.1   2.6
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
     """What the duration of a fit depends on.
 
-    rows, columns, numbers: numbers of these. incomplete: rows that lack a number. missing: the
-    mean number of numbers that these lack.
+    rows, columns, numbers, classes: numbers of these. judged: rows that are left out one by one.
+    incomplete: rows that lack a number. missing: the mean number of numbers that these lack.
+    levels: of each column that has them. gaps: whether a level is missing.
     """
 
     rows: int
@@ -36,49 +57,64 @@ class Sizes:
     numbers: int
     incomplete: int
     missing: float
+    classes: int
+    judged: int
+    levels: tuple[int, ...] = ()
+    gaps: bool = False
 
     @classmethod
-    def of(cls, table: Table) -> "Sizes":
+    def of(cls, table: Table, classes: int) -> "Sizes":
         """Return the sizes of a table; columns that were never observed do not count."""
         observed = [column for column in table.columns if not column.is_missing]
         numbers = [column.missing for column in observed if column.kind == "number"]
+        levels = [column for column in observed if column.kind == "level"]
         gaps = np.sum(numbers, axis=0) if numbers else np.zeros(table.n_rows)
         lacking = gaps[gaps > 0]
         mean = float(lacking.mean()) if len(lacking) else 0.0
-        return cls(table.n_rows, len(observed), len(numbers), len(lacking), mean)
-
-    def seconds(self, joint: Sequence[bool]) -> float:
-        """Return about how long the fit of automatic members takes.
-
-        joint: whether numbers depend on each other given the class, of each member; no missing
-        number slows down the others.
-        """
-        member = PER_MEMBER + self.columns * (PER_COLUMN + PER_CELL * self.rows)
-        gap = self.incomplete * (PER_PAIR * self.numbers**2 + PER_CUBE * self.missing**3)
-        return len(joint) * member + sum(joint) * gap
-
-
-def announce(table: Table, members: Mapping[str, Structure]) -> None:
-    """Warn of a long fit before it starts, and say which members would take less."""
-    sizes = Sizes.of(table)
-    seconds = sizes.seconds([member.joint for member in members.values()])
-    few = [name for name in FEW if name in members]
-    if seconds < LONG or len(few) == len(members):
-        return
-    warn(
-        BayesgenWarning(
-            "the fit takes about {duration}, judging by the numbers of rows, columns and missing "
-            "cells; {fewer} takes about {shorter}.",
-            duration=in_words(seconds),
-            fewer=Words(f"members={few}", "--model naive-bayes"),
-            shorter=in_words(sizes.seconds([members[name].joint for name in few])),
+        return cls(
+            table.n_rows,
+            len(observed),
+            len(numbers),
+            len(lacking),
+            mean,
+            classes,
+            min(table.n_rows, most_judged(len(observed))),
+            tuple(len(column.levels) for column in levels),
+            any(bool(column.missing.any()) for column in levels),
         )
+
+    def seconds(self, members: Collection[Structure]) -> float:
+        """Return about how long the fit of automatic members takes."""
+        splits = self.rows * math.log2(max(self.rows, 2)) * math.sqrt(self.columns)
+        forest = any(member.columns_apart for member in members)
+        return sum(map(self._of_member, members)) + PER_SPLIT * splits * forest
+
+    def _of_member(self, member: Structure) -> float:
+        """Return the seconds of fitting a member, and of its predictions of rows left out."""
+        apart = sum(map(len, member.blocks)) if member.split_in_pool else 1
+        scored = self.judged * self.classes * (PER_BLOCK * apart + PER_LEVEL * sum(self.levels))
+        if member.indicators is not None:
+            width = self.numbers + sum(self.levels) - len(self.levels)
+            grid = MultivariateNormal.hyperparameter_grid["covariance_rows"]
+            priors = len(grid) if member.indicators == "learn" else 1
+            scored += PER_INDICATOR * self.judged * priors * width**2
+        if self.gaps and any(isinstance(p, JointCategorical) for p in member.blocks.values()):
+            scored += PER_CELL * self.judged * self.classes * math.prod(self.levels)
+        # no missing number slows down the others
+        if member.joint:
+            pairs, cube = PER_PAIR * self.numbers**2, PER_CUBE * self.missing**3
+            scored += self.incomplete * self.classes * (pairs + cube)
+        return PER_MEMBER + PER_COLUMN * self.columns + scored
+
+
+def announce(table: Table, classes: int, members: Mapping[str, Structure]) -> None:
+    """Warn of a long fit before it starts, and say which members would take less."""
+    few = {name: members[name] for name in FEW if name in members}
+    if len(few) == len(members):
+        return
+    sizes = Sizes.of(table, classes)
+    duration.announce(
+        sizes.seconds(members.values()),
+        Words(f"members={list(few)}", "--model naive-bayes"),
+        sizes.seconds(few.values()),
     )
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration to two digits at most, in seconds, minutes or hours."""
-    for unit, name in ((3600, "hour"), (60, "minute")):
-        if seconds >= 1.5 * unit:
-            return f"{float(f'{seconds / unit:.2g}'):,.0f} {name}s"
-    return f"{max(float(f'{seconds:.1g}'), 1.0):,.0f} seconds"

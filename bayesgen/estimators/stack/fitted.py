@@ -264,7 +264,7 @@ class FittedStack(Fitted):
         cells = mixture.by_member(gone.encoded)
         for name, member in self.members.by_name.items():
             posterior = mixture.members[name]
-            fitted = Fitted(member.state, posterior, member.classifier.class_prior)
+            fitted = Fitted(member.state, posterior, member.classifier._prior_of_fit)
             own = dataclasses.replace(rows, encoded=by_member[name])
             scores = fitted.leave_one_out(own)
             left_out[name] = MemberScores(scores, posterior.readout)

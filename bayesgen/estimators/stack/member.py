@@ -205,7 +205,7 @@ class Member:
         labelled = self.state.labelled((read,), clf.unseen, judged)
         if self.subtracts_rows:
             # under the class frequencies of the rows that are left out
-            prior = prior_of_learning(clf.class_prior)
+            prior = prior_of_learning(clf._prior_of_fit)
             scores = self.state.leave_one_out(prior, labelled)
             judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:

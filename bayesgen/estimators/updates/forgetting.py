@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedOperation, Words
+from bayesgen.errors import BayesgenError, UnsupportedOperation, Words
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
@@ -47,8 +47,6 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
     exact = is_whole(rows.weight) and is_whole(state.statistics.count)
     left = _without(state, learned.statistics, exact=exact, most=ERROR)
-    if np.count_nonzero(left.count > 0) < 2:
-        raise too_few_classes(state.classes[left.count > 0].tolist())
     groups = dict(state.statistics.groups)
     if gone := [group for group in learned.statistics.groups if group not in groups]:
         raise _strange_levels(state.schema.blocks[GROUPS][0].name, gone, list(groups))
@@ -59,8 +57,17 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         if rest.count.sum() > ERROR * of_group.statistics.count.sum():
             groups[group] = rest
     stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
+    if len(stay) < 2 or not left.count.any():
+        raise too_few_left(state.classes[left.count > 0].tolist())
     left = dataclasses.replace(left, groups=groups).only_classes(stay)
     return _without_levels(dataclasses.replace(state, classes=state.classes[stay], statistics=left))
+
+
+def too_few_left(classes: list) -> BayesgenError:
+    """Return the error about rows of fewer than two classes that would remain."""
+    return too_few_classes(
+        classes, where="what would remain", cure="Leave rows of another class in the fit."
+    )
 
 
 def require_among(state: TrainingState, rows: TrainingRows) -> None:

@@ -303,6 +303,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
             raise reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
+        if self.prior == "reference" and (mean_rows == 0).any():  # covariances are shared
+            raise reference_needs_rows(FAMILY, 1)
         total += self.covariance_rows[..., None, None] * self.scale
         total /= covariance_rows[..., None, None]
         return self.with_arrays(
