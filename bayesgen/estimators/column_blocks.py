@@ -14,7 +14,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import GROUPS, MISSING, Column, PatternOf
+from bayesgen.schema import GROUPS, MISSING, PatternOf
 from bayesgen.table import Name, Names, Table, free
 
 Spec = str | Likelihood | Mapping
@@ -124,9 +124,7 @@ def split(blocks: Blocks) -> Blocks:
     return out
 
 
-def with_pattern(
-    blocks: Blocks, table: Table, derived: Mapping[Name, Column], missing: str, temper: object
-) -> Blocks:
+def with_pattern(blocks: Blocks, table: Table, missing: str, temper: object) -> Blocks:
     """Return blocks with those of the missing pattern of their columns, as `missing` states.
 
     Where every block has one column, each column of the pattern has a block of its own too.
@@ -134,7 +132,6 @@ def with_pattern(
     Args:
         blocks: of the table.
         table: rows to fit.
-        derived: source of each derived column.
         missing: "ignorable" leaves the blocks as they are.
         temper: which must not learn a power of its own beside that of the pattern.
 
@@ -158,11 +155,7 @@ def with_pattern(
             "the two powers would be learned separately",
             "Pass temper='columns' to learn both, or missing='informative'.",
         )
-    read = {
-        derived[name].name if name in derived else name
-        for _, names in blocks.values()
-        for name in names
-    }
+    read = {name for _, names in blocks.values() for name in names}
     names = tuple(name for name in table.names if name in read)
     apart = all(len(names) == 1 for _, names in blocks.values())
     parts = [(f"{name} missing", (name,)) for name in names] if apart else [(MISSING, names)]

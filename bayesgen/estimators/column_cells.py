@@ -23,12 +23,15 @@ def cells_by_column(
     Raises:
         UnsupportedOperation: a program of the user's own reads rows as a whole.
     """
-    places = state.column_positions()
+    places: dict[Name, explain.Cell] = {}
+    for block, j in state.column_positions().values():
+        source = state.schema.blocks[block][j].reads
+        places[source] = (*places.get(source, ()), (block, j))
     pattern = state.pattern_positions()
     cells: dict[Name, explain.Cell] = {}
     for name in state.schema.names:
         if name in places:
-            cells[name] = (places[name],)
+            cells[name] = places[name]
         if name in pattern:
             column, (block, j) = pattern[name]
             if posterior.components.selection(block).reads(j):

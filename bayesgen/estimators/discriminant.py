@@ -1,7 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal per class."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,9 +19,8 @@ from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import Column, are_words
-from bayesgen.schema.one_hot import indicators
-from bayesgen.table import Name, Names, Table
+from bayesgen.schema import Column, IndicatorsOf, are_words
+from bayesgen.table import Name, Table
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
@@ -68,23 +66,6 @@ class Discriminant(Classifier):
     groups: Name | None = None
     random_state: object = None
 
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        if self.levels not in ("refuse", "indicators"):
-            raise not_one_of("levels", self.levels, ["refuse", "indicators"])
-        names = features(table, self.groups) if reset else ()
-        if self.levels == "refuse":
-            if reset and table.matrix is None:
-                self._require_numbers(table)
-            return table
-        if reset:
-            # of rows with weight: levels of others would have columns, or be the one left out
-            levels = [column for column in table.columns if column.kind == "level"]
-            self._levels = {column.name: column.levels for column in levels if column.name in names}
-            few = {name for name, levels in self._levels.items() if len(levels) < 2}
-            self._alone = few >= set(names)
-        keep = self.missing != "ignorable"
-        return indicators(table, self._levels, alone=self._alone, keep=keep)
-
     def _require_numbers(self, table: Table) -> None:
         """Refuse columns of levels, but for numbers that are written as text."""
         kinds = (column for column in table.columns if column.name != self.groups)
@@ -104,20 +85,23 @@ class Discriminant(Classifier):
             )
 
     def _derived_columns(self) -> dict[Name, Column]:
-        if self.levels != "indicators":
+        if not hasattr(self, "state_"):
             return {}
-        columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
-        return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
-
-    def _column_names(self) -> Names:
-        if self.levels != "indicators":
-            return super()._column_names()
-        derived, names = self._derived_columns(), self.state_.schema.names
-        # of a column with one level nothing was derived
-        sources = [derived[name].name if name in derived else name for name in names]
-        return tuple(dict.fromkeys([*sources, *self._levels]))
+        columns = self.state_.schema.blocks.get(BLOCK, ())
+        return {
+            column.name: Column(column.reads, "levels", column.known)
+            for column in columns
+            if column.known and column.code < len(column.known)
+        }
 
     def _blocks(self, table: Table) -> Blocks:
+        if self.levels not in ("refuse", "indicators"):
+            raise not_one_of("levels", self.levels, ["refuse", "indicators"])
+        names = features(table, self.groups)
+        if self.levels == "indicators":
+            names = IndicatorsOf(names)
+        elif table.matrix is None:
+            self._require_numbers(table)
         likelihood = MultivariateNormal(
             covariance=self._covariance,
             mean=self.mean,
@@ -126,8 +110,6 @@ class Discriminant(Classifier):
             covariance_rows=self.covariance_rows,
             prior=self.prior,
         )
-        sources = set() if self.levels == "refuse" or self._alone else set(self._levels)
-        names = tuple(name for name in features(table, self.groups) if name not in sources)
         return {BLOCK: (resolve_family(likelihood), names)}
 
 

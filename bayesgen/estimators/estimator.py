@@ -206,8 +206,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         """Return the training state of the first call."""
-        own, derived = self._blocks(rows.table), self._derived_columns()
-        blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
+        own = self._blocks(rows.table)
+        blocks = with_pattern(own, rows.table, self.missing, self.temper)
         return training.new_state(
             rows,
             blocks,
@@ -422,8 +422,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _used_columns(self) -> set[Name]:
         """Return the fitted columns that some block reads."""
-        derived, used = self._derived_columns(), self.state_.schema.used()
-        return {derived[name].name if name in derived else name for name in used}
+        return self.state_.schema.used()
 
     def _schema(self) -> Schema:
         """Return the schema of the fitted columns."""

@@ -64,7 +64,15 @@ from bayesgen.model import (
     model_statistics,
 )
 from bayesgen.problem import Problem
-from bayesgen.schema import GROUPS, MISSING, BlockSpec, Column, PatternOf, Schema
+from bayesgen.schema import (
+    GROUPS,
+    MISSING,
+    BlockSpec,
+    Column,
+    IndicatorsOf,
+    PatternOf,
+    Schema,
+)
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
@@ -139,6 +147,8 @@ class TrainingState:
         """Return the statistics of a block under a schema with other levels and origins."""
         if schema.blocks[name] is self.schema.blocks[name]:
             return part
+        if (rewriting := self.schema.rewriting(schema, name)) is not None:
+            return part.rewritten(rewriting.matrix, rewriting.offset, rewriting.like)
         if n_levels := schema.n_levels(name):
             index = self.schema.level_index(schema, name)
             if not np.array_equal(index, np.arange(sum(n_levels))):
@@ -177,7 +187,10 @@ class TrainingState:
             frequencies: whether an open prior of the classes is their frequencies.
         """
         origin = self.schema.origins()
-        blocks = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
+        blocks = {
+            name: part.of_indicators(self.schema.variables(name)).shifted(-origin[name])
+            for name, part in self.likelihoods.items()
+        }
         classes = class_prior(prior, self.classes, self.statistics.count, frequencies=frequencies)
         completed_by = self.statistics if self.unlabelled is None else self.unlabelled.guesses
         if self.statistics.groups:
@@ -197,14 +210,14 @@ class TrainingState:
         return self.schema.blocks[GROUPS][0].levels if GROUPS in self.schema.blocks else ()
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
-        """Return the encoded position of each column of the blocks, in table order."""
-        found = {
-            column.name: (block, j)
-            for block, columns in self.schema.blocks.items()
-            for j, column in enumerate(columns)
-            if block != GROUPS
-        }
-        return {name: found[name] for name in self.schema.names if name in found}
+        """Return the encoded position of each column, or indicator, in the order of the table."""
+        found: dict[Name, dict[Name, tuple[str, int]]] = {}
+        for block, columns in self.schema.blocks.items():
+            for j, column in enumerate(columns):
+                if block != GROUPS and column.kind != MISSING:
+                    found.setdefault(column.reads, {})[column.name] = block, j
+        places = (found.get(name, {}) for name in self.schema.names)
+        return {name: place for some in places for name, place in some.items()}
 
     def pattern_positions(self) -> dict[Name, tuple[Column, tuple[str, int]]]:
         """Return the columns of the missing pattern, by source, with their encoded positions."""
@@ -237,7 +250,9 @@ class TrainingState:
             columns, read = self.schema.blocks[block], block in reader.selections
             if columns[0].kind != MISSING and (likelihood.warns_uninformative or not read):
                 informative = set(self.columns(reader, block)) if read else set()
-                names.append([c.name for c in columns if c.name not in informative])
+                # a level that tells nothing has others beside it, and one level is no surprise
+                asked = [c for c in columns if not (read and c.known)]
+                names.append([c.name for c in asked if c.name not in informative])
         return names
 
     def restored(self, reader: Reader, simulated: dict, n: int) -> dict[str, Traceable]:
@@ -497,7 +512,13 @@ def new_state(
     specs = {
         name: BlockSpec(MISSING, names)
         if isinstance(names, PatternOf)
-        else BlockSpec(part.kind, names, part.centred, part.kind == "levels" and bins is not None)
+        else BlockSpec(
+            part.kind,
+            names,
+            part.centred,
+            binned=part.kind == "levels" and bins is not None,
+            indicators=isinstance(names, IndicatorsOf),
+        )
         for name, (part, names) in blocks.items()
     }
     if groups is not None:
@@ -660,6 +681,8 @@ def with_power_transforms(
     changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
     for name, columns in untransformed.items():
         for column, cells in zip(columns, encoded[name].T, strict=True):
+            if column.known is not None:  # two values stay two values
+                known[column] = None
             if column not in known:
                 cells = cells[entries.row]
                 known[column] = learned_transform(cells, entries.code, entries.weight)

@@ -30,6 +30,7 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
     merge_cells,
     regression,
 )
+from bayesgen.likelihoods.multivariate_normal.indicators import with_first_levels
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
 from bayesgen.likelihoods.protocols import Conjugate, required
@@ -187,10 +188,13 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         """Return the largest change of a mean or a covariance, in deviations of the columns.
 
         Factors would depend on the order of columns, and with them the step at which EM ends.
+        Levels without an indicator count as those with one.
         """
-        covariances = [params["cholesky"] @ params["cholesky"].mT for params in (before, after)]
-        size = np.linalg.norm(after["cholesky"], axis=-1)
-        moved = np.abs(after["mean"] - before["mean"]) / size
+        every = with_first_levels(self.family.variables, before["mean"].shape[-1])
+        factors = [every @ params["cholesky"] for params in (before, after)]
+        covariances = [factor @ factor.mT for factor in factors]
+        size = np.linalg.norm(factors[1], axis=-1)
+        moved = np.abs((after["mean"] - before["mean"]) @ every.T) / size
         turned = np.abs(covariances[1] - covariances[0]) / (size[..., None] * size[..., None, :])
         return float(max(moved.max(), turned.max()))
 
@@ -301,7 +305,7 @@ def observed_normal(
         *(np.concatenate(part) for part in zip(*parts, strict=True)),
         n_classes=len(statistics.count),
         shared=likelihood.shared,
-        unit=likelihood.initial_params(statistics)["cholesky"].max(axis=(0, 1)),
+        unit=np.linalg.norm(likelihood.initial_params(statistics)["cholesky"], axis=-1).max(axis=0),
         narrowest=narrowest,
     )
 

@@ -218,6 +218,34 @@ class Statistics(Arrays):
         names = self.axes if self.weighted is None else self.weighted
         return self.with_arrays({name: factor * getattr(self, name) for name in names})
 
+    def by_class_and_column(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weight and the sum of the observed cells of every column, by class.
+
+        Families that read indicators of levels define it (see `Likelihood.of_indicators`).
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__}.by_class_and_column: statistics of indicators"
+        )
+
+    def with_whole_indicators(self: T, at: np.ndarray) -> T:
+        """Return the statistics without the rounding errors that subtraction left in indicators.
+
+        at: positions of columns of 0 and 1.
+        """
+        return self
+
+    def rewritten(self: T, matrix: np.ndarray, offset: np.ndarray, like: np.ndarray) -> T:
+        """Return the statistics of the same rows with columns matrix @ old columns + offset.
+
+        Families that read indicators of levels define it (see `Likelihood.of_indicators`).
+
+        Args:
+            matrix: shape (new, old).
+            offset: shape (new,).
+            like: for every new column an old one that was observed in the same rows.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.rewritten: statistics of indicators")
+
     def shifted(self: T, by: Float[np.ndarray, " feature"]) -> T:
         """Return the statistics of the same rows with `by` added to every observed cell.
 
@@ -468,12 +496,26 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one simulated row for each label; params without draw axis."""
 
+    def lost_levels(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Return the levels of indicators that no row has (see `Selection.lost`), if completed."""
+        return ()
+
     @property
     def columns_inform_each_other(self) -> bool:
         """Whether the cells of a row are dependent given the class, parameters integrated out."""
         return self.joint
 
     # -- shifts, parameters, display -------------------------------------------------------------
+
+    def of_indicators(self: L, variables: tuple[int, ...]) -> L:
+        """Return the prior of a block of which some columns are indicators of levels.
+
+        variables: of each column the variable that it is an indicator of, -1: of none; (): there
+            are no indicators. Only families that read them define it.
+        """
+        if variables:
+            raise NotImplementedError(f"{type(self).__name__}.of_indicators: indicators of levels")
+        return self
 
     def shifted(self: L, origin: np.ndarray) -> L:
         """Return the likelihood of x + origin when this one is of x."""

@@ -39,6 +39,7 @@ class Averaged(Conjugate[Statistics]):
     joint = _of_the_family("joint")
     centred = _of_the_family("centred")
     n_levels = _of_the_family("n_levels")
+    lost_levels = _of_the_family("lost_levels")
     strengths = _of_the_family("strengths")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
@@ -70,6 +71,10 @@ class Averaged(Conjugate[Statistics]):
     def take(self: M, axis: str, index: np.ndarray) -> M:
         """Keep positions of an axis, of the members too."""
         return super().take(axis, index).each(lambda member: member.take(axis, index))
+
+    def of_indicators(self: M, variables: tuple[int, ...]) -> M:
+        """Return the prior of a block of which some columns are indicators, of every member."""
+        return self.each(lambda member: member.of_indicators(variables)) if variables else self
 
     def shifted(self: M, origin: np.ndarray) -> M:
         """Return the likelihood of x + origin when this one is of x."""

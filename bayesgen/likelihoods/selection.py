@@ -6,6 +6,7 @@ import numpy as np
 
 from bayesgen.likelihoods.base import A, Likelihood
 from bayesgen.likelihoods.dirichlet import kept_codes, narrowed, widened
+from bayesgen.likelihoods.multivariate_normal.indicators import unknown_blank
 from bayesgen.likelihoods.sparse import kept_columns
 from bayesgen.typing import Block, Kept, LevelCounts
 
@@ -19,12 +20,15 @@ class Selection:
     block would count every row as incomplete.
 
     index: of the positions, rising; None: all. n_levels: of each column of levels; () if positions
-    are columns. blank: what the cells of the other columns are in rows of all columns.
+    are columns. blank: what the cells of the other columns are in rows of all columns. lost: of
+    each variable whose indicators are read and of which some level has no row, the positions of
+    its indicators and the codes of the others; a row of a level without rows misses the variable.
     """
 
     index: np.ndarray | None = None
     n_levels: LevelCounts = ()
     blank: float = np.nan
+    lost: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
 
     @classmethod
     def of(cls, completed: Likelihood) -> "Selection":
@@ -33,7 +37,7 @@ class Selection:
         if uninformative is None or not uninformative.any():
             return cls()
         index = np.flatnonzero(~uninformative)
-        return cls(index, completed.n_levels, completed.blank)
+        return cls(index, completed.n_levels, completed.blank, completed.lost_levels())
 
     @property
     def axis(self) -> str:
@@ -72,7 +76,7 @@ class Selection:
             return x
         if self.n_levels:
             return narrowed(x, self.index, self.n_levels)
-        return kept_columns(x, self.index)
+        return kept_columns(unknown_blank(x, self.lost), self.index)
 
     def restored(self, x: Kept, n_columns: int) -> Block:
         """Return rows, or values of their cells, among all columns: the inverse of `read`."""

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.schema.blocks import Column
+from bayesgen.schema.columns import Column
 from bayesgen.typing import Weights
 
 FEWEST, MOST = 4, 24

@@ -1,14 +1,14 @@
 """Columns of one block: learned, merged, encoded as one array and decoded."""
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Num
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation
 from bayesgen.errors.data import levels_changed
+from bayesgen.schema import one_hot
+from bayesgen.schema.columns import MISSING, BlockSpec, Column, Columns, NumericColumns
 from bayesgen.schema.level_codes import (
     binary_values,
     integer_codes,
@@ -19,8 +19,8 @@ from bayesgen.schema.level_codes import (
 from bayesgen.schema.matching import MatchedTable
 from bayesgen.schema.power_transform import PowerTransform, PowerTransforms
 from bayesgen.schema.suspects import not_numeric
-from bayesgen.table import Name, Names, TableColumn, check_counts, free
-from bayesgen.table.columns import LARGEST, OnDemand
+from bayesgen.table import Name, TableColumn, check_counts, free
+from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Block
 
 SMALLEST_SPREAD = 1e-150
@@ -32,90 +32,11 @@ FIRST_ROWS = 64
 MOST_ROWS = 65_536
 
 
-MISSING = "missing"
-"""The kind of columns of the missing pattern: 1 where a cell of another column is missing."""
-
-GROUPS = "group of a row"
-"""The block of the column of groups, which no likelihood reads: a level of it that is absent from
-the fit is a new group, -1 as where it is missing."""
-
 LEARNED = {
     "transform": ("power-transformed", "power_transform=True"),
     "edges": ("cut into bins", "bins="),
 }
 """Parts of a column that are learned from rows: in words, and the argument that asks for them."""
-
-
-class PatternOf(tuple[Name, ...]):
-    """Names of the columns of a block that reads their missing pattern in place of their cells."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True)
-class BlockSpec:
-    """Specification of a block: its columns and their kind.
-
-    kind: "numbers", "levels", "binary", "counts" or "missing".
-    names: its columns, in the order of the encoded features; of "missing", the columns whose
-        missing values it reads.
-    centred: whether encoding may subtract an origin from each column.
-    binned: whether the levels of numeric columns are bins, for "levels".
-    """
-
-    kind: str
-    names: Names
-    centred: bool = False
-    binned: bool = False
-
-
-@dataclass(frozen=True)
-class Column:
-    """Schema of one column.
-
-    kind: of its block: "numbers", "levels", "binary", "counts" or "missing".
-    levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
-        levels, the one that counts as 0 first.
-    declared: whether the dtype named the levels.
-    origin: the offset subtracted by encoding: 0 unless the block holds numbers of a centered
-        likelihood; NaN, which acts as 0, until such a column has an observed cell.
-    transform: how encoding power-transforms the rest, or None.
-    source: for "missing" the column whose missing values it marks, else None.
-    edges: of numbers whose bins are the levels, the upper ends of all bins but the last; else None.
-    """
-
-    name: Name
-    kind: str
-    levels: tuple = ()
-    declared: bool = False
-    origin: float = float("nan")
-    transform: PowerTransform | None = None
-    source: Name | None = None
-    edges: tuple[float, ...] | None = None
-
-    @property
-    def reads(self) -> Name:
-        """The column of a table that it is encoded from."""
-        return self.name if self.source is None else self.source
-
-
-Columns = Sequence[Column]
-"""Columns of a block: a tuple, or a sequence that makes them on demand."""
-
-
-@dataclass(frozen=True)
-class NumericColumns(OnDemand[Column]):
-    """Columns without anything to learn: counts or binary values of a sparse table."""
-
-    names: Names
-    kind: str
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def entry(self, position: int) -> Column:
-        """Return one column."""
-        return Column(self.names[position], self.kind, origin=0.0)
 
 
 # -- learning --------------------------------------------------------------------------------------
@@ -134,6 +55,13 @@ def learned_block(rows: MatchedTable, spec: BlockSpec) -> tuple[Column, ...]:
         pairs = zip(names, spec.names, strict=True)
         return tuple(Column(name, MISSING, origin=0.0, source=source) for name, source in pairs)
     found = [rows.column(name) for name in spec.names]
+    if spec.indicators and (levels := [c for c in found if _may_be_levels(c)]):
+        numbers = dataclasses.replace(
+            spec, names=tuple(c.name for c in found if c not in levels), indicators=False
+        )
+        others = {c.name: (c,) for c in learned_block(rows, numbers)} if numbers.names else {}
+        parts = [others.get(c.name) or one_hot.indicators(c.name, _levels(c)) for c in found]
+        return tuple(column for part in parts for column in part)
     if spec.binned:
         return tuple(_to_bin(column) for column in found)
     levels: list = [None] * len(found)
@@ -149,18 +77,40 @@ def learned_block(rows: MatchedTable, spec: BlockSpec) -> tuple[Column, ...]:
     return _with_origin(columns, origin if spec.centred else np.zeros(len(columns)))
 
 
+def _may_be_levels(found: TableColumn) -> bool:
+    """Return whether a column holds levels, or nothing as yet."""
+    return found.kind == "level" or found.is_missing
+
+
+def _levels(found: TableColumn) -> tuple:
+    """Return the levels that rows of a column have."""
+    return one_hot.of_rows(found).levels
+
+
 def merged_block(columns: Columns, rows: MatchedTable) -> tuple[Column, ...]:
     """Return a block's columns after one more batch."""
     if columns[0].kind == "levels":
         return tuple(merged(column, rows.column(column.name)) for column in columns)
+    if any(column.known is not None for column in columns):
+        columns = one_hot.regrouped(columns, lambda source: _merged_source(source, rows))
     if columns[0].kind != "numbers" or all(column.origin == column.origin for column in columns):
         return tuple(columns)
-    batch = [rows.column(column.name) for column in columns]
+    batch = [rows.column(column.name) for column in columns if column.known is None]
     observed = [cells for cells in batch if cells.kind == "number" and not cells.is_missing]
     if not observed:
         return tuple(columns)
     seen = dict(zip((cells.name for cells in observed), origins(observed), strict=True))
     return _with_origin(tuple(columns), np.array([seen.get(c.name, np.nan) for c in columns]))
+
+
+def _merged_source(source: Column, rows: MatchedTable) -> tuple | None:
+    """Return the levels of a column that is read as indicators after a batch; None: numbers."""
+    found = one_hot.of_rows(rows.column(source.name))
+    if found.is_missing:
+        return source.levels
+    if found.kind == "number" and not source.levels:
+        return None
+    return united(source, learned(found, "levels")).levels
 
 
 def united_block(columns: Columns, others: Columns) -> Columns:
@@ -170,8 +120,29 @@ def united_block(columns: Columns, others: Columns) -> Columns:
     """
     if isinstance(columns, NumericColumns):
         return columns
+    if any(column.known is not None for column in (*columns, *others)):
+        return _united_indicators(columns, others)
     pairs = zip(columns, others, strict=True)
     return tuple(one if one == other else united(one, other) for one, other in pairs)
+
+
+def _united_indicators(columns: Columns, others: Columns) -> tuple[Column, ...]:
+    """Return the columns of a block that reads levels as indicators, after other rows."""
+    later, out = dict(one_hot.by_source(others)), []
+    for name, some in one_hot.by_source(columns):
+        one, other = some[0], later[name][0]
+        if one.known is not None and other.known is not None:
+            later_levels = Column(name, "levels", other.known)
+            source = united(Column(name, "levels", one.known), later_levels)
+            out += one_hot.indicators(name, source.levels)
+        elif () in (one.known, other.known):  # never observed in one of them
+            out += some if other.known == () else later[name]
+        elif one.known is None and other.known is None:
+            out.append(united(one, other))
+        else:
+            levels = one.known or other.known or ()
+            raise levels_changed(name, ["numbers"], levels)
+    return tuple(out)
 
 
 def united(one: Column, other: Column) -> Column:
@@ -291,7 +262,8 @@ def encoded_block(columns: Columns, rows: MatchedTable, unseen: str) -> Block:
     kind, names = columns[0].kind, [column.reads for column in columns]
     if kind == MISSING:
         return _encoded_pattern(rows, names)
-    matrix = rows.matrix(names)
+    indicated = any(column.known is not None for column in columns)
+    matrix = None if indicated else rows.matrix(names)
     if kind == "levels":
         codes = None
         if matrix is not None and all(column.edges is None for column in columns):
@@ -387,9 +359,14 @@ def _numbers(found: TableColumn) -> np.ndarray:
 def _encoded_numbers(columns: Columns, rows: MatchedTable, unseen: str) -> np.ndarray:
     # Columns lie one after the other in memory, as they do in frames.
     numbers = np.empty((len(columns), rows.table.n_rows)).T
+    codes = np.empty(0)
     for j, column in enumerate(columns):
-        cells = rows.column(column.name)
-        if column.kind == "binary":
+        cells = rows.column(column.reads)
+        if column.known is not None:
+            if column.code == 1:  # of all indicators of the column, whose first it is
+                codes = level_codes(column.known, cells, unseen)
+            numbers[:, j] = np.where(codes < 0, np.nan, codes == column.code)
+        elif column.kind == "binary":
             numbers[:, j] = binary_values(column.levels, cells, unseen)
         else:
             np.subtract(_numbers(cells), np.nan_to_num(column.origin), out=numbers[:, j])

@@ -12,14 +12,9 @@ from bayesgen.errors import Cure, UnsupportedOperation, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import unknown_columns
 from bayesgen.errors.operations import columns_of_one
+from bayesgen.schema import one_hot
 from bayesgen.schema.bins import quantile_edges, with_edges
 from bayesgen.schema.blocks import (
-    GROUPS,
-    MISSING,
-    BlockSpec,
-    Column,
-    Columns,
-    NumericColumns,
     decoded_cells,
     encoded_block,
     learned_block,
@@ -27,6 +22,14 @@ from bayesgen.schema.blocks import (
     offsets,
     power_transforms_of,
     united_block,
+)
+from bayesgen.schema.columns import (
+    GROUPS,
+    MISSING,
+    BlockSpec,
+    Column,
+    Columns,
+    NumericColumns,
 )
 from bayesgen.schema.level_codes import NEW
 from bayesgen.schema.matching import MatchedTable, check_number, matched
@@ -70,7 +73,11 @@ class Schema:
             block: learned_block(rows, spec) for block, spec in blocks.items()
         }
         every = (column for columns in learned.values() for column in columns)
-        n_levels = {column.name: len(column.levels) for column in every if column.source is None}
+        n_levels = {
+            column.reads: len(column.levels if column.known is None else column.known)
+            for column in every
+            if column.kind != MISSING
+        }
         for warning in suspicions(table, n_levels):
             warn(warning)
         return cls(learned, table.names, table.container)
@@ -104,7 +111,10 @@ class Schema:
         if only:
             raise columns_of_one([n for n in (*self.names, *other.names) if n in only])
         for name, columns in self.blocks.items():
-            one, two = ([column.name for column in part] for part in (columns, other.blocks[name]))
+            one, two = (
+                list(dict.fromkeys(column.reads for column in part))
+                for part in (columns, other.blocks[name])
+            )
             if one != two:
                 raise UnsupportedOperation(
                     "the classifiers read their columns in different orders, {one:listed} and "
@@ -215,7 +225,11 @@ class Schema:
             values[name][marked[name]] = None if values[name].dtype == object else np.nan
         if self.container == "numpy":
             values = dict.fromkeys(self.names, np.full(n_rows, np.nan)) | values
-        ordered = {name: values[name] for name in self.names if name in values}
+        indicators: dict[Name, list[Name]] = {}
+        for column in (c for columns in self.blocks.values() for c in columns if c.known):
+            indicators.setdefault(column.reads, []).append(column.name)
+        names = [label for name in self.names for label in indicators.get(name, [name])]
+        ordered = {name: values[name] for name in names if name in values}
         return build_frame(ordered, self.container, declared=declared)
 
     def unused(self) -> set[Name]:
@@ -274,6 +288,28 @@ class Schema:
             return np.zeros(len(columns))
         pairs = zip(columns, later.blocks[block], strict=True)
         return np.nan_to_num([one.origin - other.origin for one, other in pairs])
+
+    def rewriting(self, later: "Schema", block: str) -> one_hot.Rewriting | None:
+        """Return how another schema computes a block that reads levels as indicators.
+
+        None: it reads none.
+        """
+        before, after = self.blocks[block], later.blocks[block]
+        if isinstance(after, NumericColumns) or not any(
+            column.known is not None for column in (*before, *after)
+        ):
+            return None
+        return one_hot.rewriting(before, after)
+
+    def variables(self, block: str) -> tuple[int, ...]:
+        """Return the number of the variable that each column of a block is an indicator of.
+
+        -1: of none; () if the block reads no indicators.
+        """
+        columns = self.blocks[block]
+        if isinstance(columns, NumericColumns) or all(c.known is None for c in columns):
+            return ()
+        return one_hot.variables(columns)
 
     def level_index(self, later: "Schema", block: str) -> Int[np.ndarray, " level"]:
         """Return the positions of a block's flat levels in a schema that has all of them."""

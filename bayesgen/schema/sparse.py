@@ -8,7 +8,7 @@ from jaxtyping import Int
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from bayesgen.errors.data import not_binary, sparse_refused, unknown_columns
-from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
+from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
 from bayesgen.table import Names, PositionNames, Table, check_counts
 from bayesgen.typing import Encoded
 

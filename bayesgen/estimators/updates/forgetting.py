@@ -14,7 +14,7 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import GROUPS, Schema
+from bayesgen.schema import GROUPS, Schema, one_hot
 from bayesgen.table import Name, Table
 
 ERROR = 1e-9
@@ -120,6 +120,9 @@ def _without(
     gone, blocks = (whole.count > 0) & (count == 0), {}
     for name, before in whole.blocks.items():
         remainder = before.without(part.blocks[name], exact=exact)
+        indicators = np.flatnonzero(np.array(state.schema.variables(name)) >= 0)
+        if len(indicators):
+            remainder = _whole(remainder, indicators)
         _require_part(state, name, remainder, most)
         _require_nothing(state, name, remainder, gone)
         blocks[name] = remainder.statistics
@@ -145,6 +148,11 @@ def _require_levels(schema: Schema, table: Table) -> None:
     """Reject levels of which the fit had no row."""
     later = schema.merge(table)
     for name, columns in schema.blocks.items():
+        if schema.variables(name):
+            for column in later.blocks[name]:
+                had = next(c.known for c in columns if c.reads == column.reads)
+                if new := (column.known or ())[len(had or ()) :]:
+                    raise _strange_levels(column.reads, new, had or ())
         if any(later.n_levels(name)):
             for column, grown in zip(columns, later.blocks[name], strict=True):
                 if new := grown.levels[len(column.levels) :]:
@@ -200,6 +208,17 @@ def _require_nothing(state: TrainingState, name: str, found: Remainder, gone: np
             raise never_fitted([column.name for column in state.schema.blocks[name]], k)
 
 
+def _whole(found: Remainder, indicators: np.ndarray) -> Remainder:
+    """Return what is left where indicators that no longer vary in a class are known exactly."""
+    statistics = found.statistics.with_whole_indicators(indicators)
+    count, sums = statistics.by_class_and_column()
+    share = sums[:, indicators] / np.maximum(count[:, indicators], np.finfo(float).tiny)
+    varies = np.abs(share - np.rint(share)) > ERROR
+    error = found.error.copy()
+    error[:, indicators] = np.where(varies, error[:, indicators], 0.0)
+    return dataclasses.replace(found, statistics=statistics, error=error)
+
+
 def _too_few_digits(columns: Sequence, label: object) -> UnsupportedOperation:
     return UnsupportedOperation(
         "rounding error would dominate the {columns:named column} in class {label!r}: compared "
@@ -211,7 +230,11 @@ def _too_few_digits(columns: Sequence, label: object) -> UnsupportedOperation:
 
 
 def _without_levels(state: TrainingState) -> TrainingState:
-    """Return the state without levels that were not declared and have no rows left."""
+    """Return the state without levels that were not declared and have no rows left.
+
+    Indicators are of levels with rows, declared or not.
+    """
+    state = state.under(_indicating_rows(state), state.classes)
     schema, kept_levels = state.schema, {}
     changed = dict(schema.blocks)
     for name, part in state.statistics.blocks.items():
@@ -235,3 +258,14 @@ def _without_levels(state: TrainingState) -> TrainingState:
     )
     schema = dataclasses.replace(schema, blocks=changed)
     return dataclasses.replace(state, schema=schema, statistics=statistics)
+
+
+def _indicating_rows(state: TrainingState) -> Schema:
+    """Return the schema whose indicators are of the levels that have rows."""
+    blocks = dict(state.schema.blocks)
+    for name, columns in blocks.items():
+        if not state.schema.variables(name):
+            continue
+        count, sums = state.statistics.blocks[name].by_class_and_column()
+        blocks[name] = one_hot.with_rows(columns, count.sum(axis=0), sums.sum(axis=0), least=ERROR)
+    return dataclasses.replace(state.schema, blocks=blocks)

@@ -19,7 +19,7 @@ from bayesgen.errors.operations import ALL_ROWS, columns_of_one
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods import Likelihood
-from bayesgen.schema import GROUPS, Schema
+from bayesgen.schema import GROUPS, MISSING, Schema
 
 FREE = {"likelihood", "random_state", "progress"}
 """Arguments that may differ: what a likelihood comes to is compared column by column."""
@@ -128,7 +128,7 @@ def _kind(classes: np.ndarray) -> str:
 def _readers(schema: Schema, likelihoods: Mapping[str, Likelihood]) -> dict:
     """Return the likelihood of each column; by whether it reads cells or where they are missing."""
     return {
-        (column.source is not None, column.reads): likelihoods[name]
+        (column.kind == MISSING, column.reads): likelihoods[name]
         for name, columns in schema.blocks.items()
         if name != GROUPS
         for column in columns

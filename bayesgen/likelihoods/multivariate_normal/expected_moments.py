@@ -9,11 +9,13 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 """
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.multivariate_normal.elimination import Precisions, inverses
+from bayesgen.likelihoods.multivariate_normal.indicators import Levels, independent_levels
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     Gaps,
     MultivariateNormalStatistics,
@@ -114,43 +116,82 @@ def _merged(
 
 
 def pooled_scatter(
-    statistics: MultivariateNormalStatistics,
+    statistics: MultivariateNormalStatistics, levels: Sequence[Levels] = ()
 ) -> Traceable:
     """Return the scatter of all classes around their means, that of incomplete rows expected.
 
     Cells are expected under means by class and one covariance, after a few steps of EM. The shape
     is (*lead, 1, feature, feature), *lead that of statistics of complete rows.
+
+    levels: of the variables of which some columns are indicators.
     """
     if not statistics.has_missing:
         return statistics.pooled_scatter
     # every prior that they complete asks for it
-    known = statistics.derived
-    if "pooled scatter" not in known:
-        known["pooled scatter"] = _pooled(statistics)
-    return known["pooled scatter"]
+    known, key = statistics.derived, ("pooled scatter", *(tuple(each.at) for each in levels))
+    if key not in known:
+        known[key] = _pooled(statistics, levels)
+    return known[key]
+
+
+def pooled_covariance(
+    statistics: MultivariateNormalStatistics, variance: np.ndarray, levels: Sequence[Levels]
+) -> np.ndarray:
+    """Return the covariance within classes where some columns are indicators of levels.
+
+    Columns have their variances, from every observed cell, and these correlations; indicators have
+    the covariances that are expected, which depend on no choice of a level without one. The shape
+    is (*lead, 1, feature, feature).
+
+    Args:
+        statistics: of the rows.
+        variance: of columns within classes, (*lead, feature).
+        levels: of the variables of which some columns are indicators.
+    """
+    scatter = pooled_scatter(statistics, levels)
+    spread = np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0)
+    square = np.divide(variance[..., None, :], spread, out=np.zeros_like(spread), where=spread > 0)
+    n = statistics.count.sum(axis=-1) + statistics.cell_count.sum()
+    for each in levels:
+        square[..., each.at] = 1 / n[..., None, None]
+    unit = np.sqrt(square)
+    return scatter * unit[..., None] * unit[..., None, :]
 
 
 def _pooled(
-    statistics: MultivariateNormalStatistics,
+    statistics: MultivariateNormalStatistics, levels: Sequence[Levels]
 ) -> Float[np.ndarray, "1 feature feature"]:
     scatter = statistics.pooled_observed_scatter.copy()
-    live = np.flatnonzero(scatter[0].diagonal() > 0)
+    alive = scatter[0].diagonal() > 0
+    for each in levels:
+        # a level that does not vary is told apart by the others, unless none varies
+        alive[each.at] = each.read & alive[each.at].any()
+    live = np.flatnonzero(alive)
     part, found = statistics, scatter[:, live[:, None], live]
     if len(live) < scatter.shape[-1]:
         part = statistics.take("feature", live)
+    groups = [np.flatnonzero(np.isin(live, each.at)) for each in levels]
     columns = part.marginal()
     # missing cells at the means of their classes: correlations are too small at first
     spread = np.sqrt(found[0].diagonal())
     unit = np.sqrt(columns.scatter.sum(axis=0) / columns.count.sum(axis=0)) / spread
     mean, covariance = columns.mean, found * unit[:, None] * unit
     for _ in range(POOLED_STEPS):
-        ridge = RIDGE * covariance[0].diagonal() * np.eye(len(live))
+        ridge = RIDGE * _apart(covariance[0], groups)
         factor = np.linalg.cholesky(covariance + ridge)
         filled = expected(part, {"mean": mean, "cholesky": factor})
         mean, found = filled.mean, filled.pooled_scatter
         covariance = found / filled.count.sum()
     scatter[:, live[:, None], live] = found
     return scatter
+
+
+def _apart(covariance: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a covariance as if columns, and the indicators of every level, were independent."""
+    out = np.diag(covariance.diagonal())
+    for at in groups:
+        out[at[:, None], at] = independent_levels(covariance[at[:, None], at])
+    return out
 
 
 def regression(

@@ -25,7 +25,16 @@ from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.elimination import DrawnPrecisions
-from bayesgen.likelihoods.multivariate_normal.expected_moments import pooled_scatter
+from bayesgen.likelihoods.multivariate_normal.expected_moments import (
+    pooled_covariance,
+    pooled_scatter,
+)
+from bayesgen.likelihoods.multivariate_normal.indicators import (
+    Levels,
+    Variables,
+    siblings,
+    with_levels,
+)
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
     complete_rows,
@@ -129,6 +138,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     prior: Literal["conjugate", "reference", "lkj"] = "conjugate"
     concentration: float | int = 1.0
     correlation: float | Literal["learn"] = 0.0
+    variables: Variables = dataclasses.field(default=(), init=False)
+    lost: tuple = dataclasses.field(default=(), init=False)
 
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
@@ -205,6 +216,35 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return the inverse-Wishart degrees of freedom p - 1 + covariance_rows."""
         return self.mean.shape[-1] - 1 + self.covariance_rows
 
+    def of_indicators(self, variables: Variables) -> "MultivariateNormal":
+        """Return the prior of a block of which some columns are indicators of levels.
+
+        A single number for the means is a guess of equal frequencies of all levels. Guesses for
+        each column, and matrices, are those of the columns as they are.
+
+        variables: see `indicators`; () if there are none.
+        """
+        if not variables:
+            return self
+        mean, p = self.mean, len(variables)
+        if mean is not None and (np.ndim(mean) == 0 or np.shape(mean)[-1] == 1):
+            mean = np.array(np.broadcast_to(mean, (*np.shape(mean)[:-1], p)), dtype=float)
+            for at in siblings(variables):
+                mean[..., at] = 1 / (len(at) + 1)
+        return self.with_arrays({"mean": mean, "variables": variables})
+
+    def lost_levels(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Return the levels of indicators that no row has (see `Selection.lost`), if completed."""
+        return self.lost
+
+    def take(self, axis: str, index: np.ndarray) -> "MultivariateNormal":
+        """Keep positions of an axis."""
+        taken = super().take(axis, index)
+        if axis != "feature" or not self.variables:
+            return taken
+        kept = tuple(self.variables[i] for i in index.tolist())
+        return taken.with_arrays({"variables": kept, "lost": ()})
+
     def statistics(
         self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> MultivariateNormalStatistics:
@@ -228,7 +268,11 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
                 "Hand it to an estimator, or call .equivalent_family() first.",
             )
         shape = statistics.mean.shape
-        mean, variance = statistics.marginal().pooled()
+        columns = statistics.marginal()
+        mean, variance = columns.pooled()
+        levels = [Levels.of(at, columns) for at in siblings(self.variables)]
+        for each in levels:
+            variance[..., each.at] = np.where(each.read, variance[..., each.at], np.nan)
         if self.prior == "reference":
             return self._reference(shape, variance)
         wide = (*shape[:-2], 1 if self.shared else shape[-2])
@@ -241,8 +285,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             {
                 "mean": broadcast_guess(FAMILY, "mean", guess, shape),
                 "mean_rows": broadcast_guess(FAMILY, "mean_rows", self.mean_rows, shape[:-1]),
-                "scale": self._guessed_scale(statistics, variance, matrices),
+                "scale": self._guessed_scale(statistics, variance, levels, matrices),
                 "covariance_rows": broadcast_guess(FAMILY, "covariance_rows", rows, wide),
+                "lost": tuple(each.lost for each in levels if each.lost is not None),
             }
         )
 
@@ -250,19 +295,30 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         self,
         statistics: MultivariateNormalStatistics,
         variance: np.ndarray,
+        levels: list[Levels],
         shape: tuple[int, ...],
     ) -> np.ndarray:
-        """Return the guess of the covariance as matrices; a number or a vector is a diagonal."""
+        """Return the guess of the covariance as matrices; a number or a vector is a diagonal.
+
+        Levels without rows and, of every variable, one with them have no guess: they are left out.
+        """
         if self.scale is None:
-            scale = np.broadcast_to(diagonals(variance)[..., None, :, :], shape)
+            matrix = with_levels(diagonals(variance), levels)
+            scale = np.broadcast_to(matrix[..., None, :, :], shape)
             if not self.correlation:
                 return scale
+            if levels:
+                pooled = pooled_covariance(statistics, variance, levels)
+                return (1 - self.correlation) * scale + self.correlation * pooled
             sd = np.sqrt(np.diagonal(scale, axis1=-2, axis2=-1))
             return sd[..., None] * sd[..., None, :] * correlations(self.correlation, statistics)
         guess = np.asarray(self.scale, dtype=float)
         if guess.ndim < 2:
             diagonal = broadcast_guess(FAMILY, "scale", guess, shape[-1:])
-            return np.broadcast_to(np.diag(diagonal), shape)
+            matrix = np.diag(diagonal)
+            if guess.ndim == 0:
+                matrix = with_levels(matrix, levels, float(guess))[..., None, :, :]
+            return np.broadcast_to(matrix, shape)
         return broadcast_guess(FAMILY, "scale", guess, shape)
 
     def _reference(self, shape: tuple[int, ...], variance: np.ndarray) -> "MultivariateNormal":
@@ -446,11 +502,15 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         return np.where(np.isnan(variance), guess, variance)
 
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
-        """Return pooled means and the diagonal of variances within classes."""
-        mean, variance = statistics.marginal().pooled()
+        """Return pooled means and the variances within classes, as if columns were independent."""
+        columns = statistics.marginal()
+        mean, variance = columns.pooled()
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
-        factor = np.broadcast_to(np.diag(np.sqrt(self._unit(variance))), wide)
+        matrix = np.diag(self._unit(variance))
+        for at in siblings(self.variables):
+            matrix[at[:, None], at] = Levels.of(at, columns).smoothed
+        factor = np.broadcast_to(np.linalg.cholesky(matrix), wide)
         return {"mean": np.broadcast_to(mean, (n_classes, p)), "cholesky": factor}
 
     # -- rows given parameters --------------------------------------------------------------------

@@ -131,6 +131,53 @@ class MultivariateNormalStatistics(SufficientStatistics):
         cell_mean = np.where(self.cell_observed, self.cell_mean + by, 0.0)
         return self.with_arrays({"mean": mean, "cell_mean": cell_mean})
 
+    def by_class_and_column(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weight and the sum of the observed cells of every column, by class."""
+        columns = self.marginal()
+        return columns.count, columns.count * columns.mean
+
+    def with_whole_indicators(self, at: Int[np.ndarray, " some"]) -> "MultivariateNormalStatistics":
+        """Return the statistics without the rounding errors that subtraction left in indicators.
+
+        A column of 0 and 1 whose mean in a class, or a cell, is one of them does not vary there.
+
+        at: positions of such columns.
+        """
+        indicator = np.isin(np.arange(self.mean.shape[-1]), at)
+        arrays = {}
+        for mean, scatter in (("mean", "scatter"), ("cell_mean", "cell_scatter")):
+            share, squares = getattr(self, mean), getattr(self, scatter)
+            whole = np.rint(share)
+            constant = indicator & (np.abs(share - whole) < ROUNDING)
+            arrays[mean] = np.where(constant, whole, share)
+            arrays[scatter] = np.where(constant[:, :, None] | constant[:, None], 0.0, squares)
+        return self.with_arrays(arrays)
+
+    def rewritten(
+        self,
+        matrix: Float[np.ndarray, "new old"],
+        offset: Float[np.ndarray, " new"],
+        like: Int[np.ndarray, " new"],
+    ) -> "MultivariateNormalStatistics":
+        """Return the statistics of the same rows with columns matrix @ old columns + offset.
+
+        like: for every new column an old one that was observed in the same rows, as must have been
+            all that it is computed from.
+        """
+        mean = np.where(self.count[:, None] > 0, self.mean @ matrix.T + offset, 0.0)
+        observed = self.cell_observed[:, like]
+        cell_mean = np.where(observed, self.cell_mean @ matrix.T + offset, 0.0)
+        new = self.with_arrays(
+            {
+                "mean": mean,
+                "scatter": matrix @ self.scatter @ matrix.T,
+                "cell_observed": observed,
+                "cell_mean": cell_mean,
+                "cell_scatter": matrix @ self.cell_scatter @ matrix.T,
+            }
+        )
+        return collect(len(self.count), *all_cells(new)) if self.has_missing else new
+
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a missing value in them become complete."""
         taken = super().take(axis, index)
