@@ -29,8 +29,8 @@ PER_SPLIT = 5e-6
 PER_PAIR, PER_CUBE = 5e-7, 1.2e-7
 """Seconds of an incomplete row of a joint member under a class: for each pair of columns, and times
 the cube of its missing cells. All nine fitted to 15 tables (one core of a shared machine, one
-thread; rows x numbers + levels of so many values, classes, share missing; seconds of processor measured and
-estimated):
+thread; rows x numbers + levels of so many values, classes, share missing; seconds of processor
+measured and estimated):
 
     300 x 5, 2             .6    .6    1,000 x 20, 2, .2         5.2   5.7
     1,000 x 20, 2         2.2   2.2    1,000 x 5 + 5 of 4, 2     1.8   2.3
