@@ -190,11 +190,13 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         Factors would depend on the order of columns, and with them the step at which EM ends.
         Levels without an indicator count as those with one.
         """
-        every = with_first_levels(self.family.variables, before["mean"].shape[-1])
-        factors = [every @ params["cholesky"] for params in (before, after)]
+        means, factors = ([params[n] for params in (before, after)] for n in ("mean", "cholesky"))
+        if self.family.variables:
+            every = with_first_levels(self.family.variables)
+            means, factors = [mean @ every.T for mean in means], [every @ f for f in factors]
         covariances = [factor @ factor.mT for factor in factors]
         size = np.linalg.norm(factors[1], axis=-1)
-        moved = np.abs((after["mean"] - before["mean"]) @ every.T) / size
+        moved = np.abs(means[1] - means[0]) / size
         turned = np.abs(covariances[1] - covariances[0]) / (size[..., None] * size[..., None, :])
         return float(max(moved.max(), turned.max()))
 

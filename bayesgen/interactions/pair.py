@@ -82,9 +82,13 @@ class Pair(Term):
         return self._at(encoded, away[:, None] * shares_of(y, len(self.count)))
 
     def _at(self, encoded: Encoded, less: Float[np.ndarray, "#row class"]) -> Joint:
-        """Return d of the levels of each row from counts less some weight of its levels."""
+        """Return d of the levels of each row from counts less some weight of its levels.
+
+        Rows of which a level is missing are not among those that are counted.
+        """
         i, j = self.first.of(encoded), self.second.of(encoded)
         seen = ((i >= 0) & (j >= 0))[:, None]
+        less = np.where(seen, less, 0.0)
         total = self.count.sum(axis=(1, 2)) - less
         log_i, log_j = (
             np.log((margin.T[level] - less + LEVEL_ROWS) / (total + LEVEL_ROWS * margin.shape[1]))

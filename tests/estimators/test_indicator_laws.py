@@ -86,8 +86,8 @@ def test_a_guess_that_leaves_a_level_out_is_caught(monkeypatch):
     """The planted fault: variances of all levels but one, beside nothing."""
     X, y = table(gaps=False)
 
-    def diagonal(variance, n_levels):
-        return np.eye(variance.shape[-1] - 1) * variance[..., 1:, None]
+    def diagonal(variance, *_):
+        return np.eye(variance.shape[-1]) * variance[..., None]
 
     monkeypatch.setattr(indicators, "guess_of_levels", diagonal)
     one, other = (
@@ -103,7 +103,8 @@ def test_the_guess_is_the_mean_over_the_level_that_is_left_out():
         to_all = np.zeros((4, 3))
         to_all[others, np.arange(3)], to_all[left_out] = 1.0, -1.0
         expected += to_all @ np.diag(variance[others]) @ to_all.T / 4
-    found = indicators.guess_of_levels(variance, np.array(4))
+    member = np.ones((3, 1), dtype=bool)
+    found = indicators.guess_of_levels(variance[1:], variance[:1], np.array([4]), member)
     np.testing.assert_allclose(found, expected[1:, 1:], atol=1e-15)
 
 

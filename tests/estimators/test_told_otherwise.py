@@ -7,18 +7,14 @@ import pytest
 import told_otherwise as told
 
 import bayesgen as bg
-from bayesgen.estimators import stacked
-from bayesgen.estimators.stack import interactions, structures
+from bayesgen.estimators.stack import interactions
 from bayesgen.estimators.stack.member import FOLDS, folds_of
 from bayesgen.interactions import forest, term
 from bayesgen.interactions.content_order import ContentOrder
 from bayesgen.schema import bins
 from bayesgen.table import TableColumn
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning:bayesgen.interactions.pair"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
 
 def require_same(classifier, table, change, atol=1e-9):
@@ -38,22 +34,8 @@ def changes_of(name):
     return told.CHANGES if name == "wide" else told.FOR_STACKS
 
 
-AUTOMATIC = structures.automatic
-
-
-@pytest.fixture
-def no_indicators(monkeypatch):
-    """Leave out members whose covariance of indicators depends on which level has none."""
-
-    def automatic(*args):
-        members = AUTOMATIC(*args).items()
-        return {name: each for name, each in members if not name.startswith("indicators")}
-
-    monkeypatch.setattr(stacked, "automatic", automatic)
-
-
 @pytest.mark.parametrize("name", told.TABLES)
-def test_a_stack_does_not_depend_on_how_a_table_is_told(name, no_indicators):
+def test_a_stack_does_not_depend_on_how_a_table_is_told(name):
     require_same(stack, told.TABLES[name](), told.all_of(changes_of(name)))
 
 
@@ -61,7 +43,7 @@ def test_a_stack_does_not_depend_on_how_a_table_is_told(name, no_indicators):
 @pytest.mark.parametrize(
     ("name", "change"), [(name, change) for name in told.TABLES for change in changes_of(name)]
 )
-def test_a_stack_does_not_depend_on(name, change, no_indicators):
+def test_a_stack_does_not_depend_on(name, change):
     require_same(stack, told.TABLES[name](), change)
 
 
@@ -105,7 +87,7 @@ def all_levels(block, position, levels, encoded):
         ("product", told.numbers_reflected, bins, "_skewed_downward", lambda *args: False),
     ],
 )
-def test_fault_is_caught(name, change, owner, attribute, fault, monkeypatch, no_indicators):
+def test_fault_is_caught(name, change, owner, attribute, fault, monkeypatch):
     monkeypatch.setattr(owner, attribute, fault)
     with pytest.raises(AssertionError):
         require_same(stack, told.TABLES[name](), change)

@@ -9,13 +9,16 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 """
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.multivariate_normal.elimination import Precisions, inverses
-from bayesgen.likelihoods.multivariate_normal.indicators import Levels, independent_levels
+from bayesgen.likelihoods.multivariate_normal.indicators import (
+    Levels,
+    Variables,
+    independent_levels,
+)
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     Gaps,
     MultivariateNormalStatistics,
@@ -116,26 +119,34 @@ def _merged(
 
 
 def pooled_scatter(
-    statistics: MultivariateNormalStatistics, levels: Sequence[Levels] = ()
+    statistics: MultivariateNormalStatistics,
+    variables: Variables = (),
+    levels: Levels | None = None,
 ) -> Traceable:
     """Return the scatter of all classes around their means, that of incomplete rows expected.
 
     Cells are expected under means by class and one covariance, after a few steps of EM. The shape
     is (*lead, 1, feature, feature), *lead that of statistics of complete rows.
 
-    levels: of the variables of which some columns are indicators.
+    Args:
+        statistics: of the rows.
+        variables: of which columns are indicators.
+        levels: of these variables.
     """
     if not statistics.has_missing:
         return statistics.pooled_scatter
     # every prior that they complete asks for it
-    known, key = statistics.derived, ("pooled scatter", *(tuple(each.at) for each in levels))
+    known, key = statistics.derived, ("pooled scatter", variables)
     if key not in known:
-        known[key] = _pooled(statistics, levels)
+        known[key] = _pooled(statistics, variables, levels)
     return known[key]
 
 
 def pooled_covariance(
-    statistics: MultivariateNormalStatistics, variance: np.ndarray, levels: Sequence[Levels]
+    statistics: MultivariateNormalStatistics,
+    variance: np.ndarray,
+    variables: Variables,
+    levels: Levels,
 ) -> np.ndarray:
     """Return the covariance within classes where some columns are indicators of levels.
 
@@ -146,38 +157,39 @@ def pooled_covariance(
     Args:
         statistics: of the rows.
         variance: of columns within classes, (*lead, feature).
-        levels: of the variables of which some columns are indicators.
+        variables: of which columns are indicators.
+        levels: of these variables.
     """
-    scatter = pooled_scatter(statistics, levels)
+    scatter = pooled_scatter(statistics, variables, levels)
     spread = np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0)
     square = np.divide(variance[..., None, :], spread, out=np.zeros_like(spread), where=spread > 0)
     n = statistics.count.sum(axis=-1) + statistics.cell_count.sum()
-    for each in levels:
-        square[..., each.at] = 1 / n[..., None, None]
+    square[..., levels.at] = 1 / n[..., None, None]
     unit = np.sqrt(square)
     return scatter * unit[..., None] * unit[..., None, :]
 
 
 def _pooled(
-    statistics: MultivariateNormalStatistics, levels: Sequence[Levels]
+    statistics: MultivariateNormalStatistics, variables: Variables, levels: Levels | None
 ) -> Float[np.ndarray, "1 feature feature"]:
     scatter = statistics.pooled_observed_scatter.copy()
     alive = scatter[0].diagonal() > 0
-    for each in levels:
+    if levels is not None:
         # a level that does not vary is told apart by the others, unless none varies
-        alive[each.at] = each.read & alive[each.at].any()
+        varies = (alive[levels.at] @ levels.member) @ levels.member.T
+        alive[levels.at] = levels.read & varies
     live = np.flatnonzero(alive)
     part, found = statistics, scatter[:, live[:, None], live]
     if len(live) < scatter.shape[-1]:
         part = statistics.take("feature", live)
-    groups = [np.flatnonzero(np.isin(live, each.at)) for each in levels]
+    variables = tuple(variables[j] for j in live.tolist()) if variables else ()
     columns = part.marginal()
     # missing cells at the means of their classes: correlations are too small at first
     spread = np.sqrt(found[0].diagonal())
     unit = np.sqrt(columns.scatter.sum(axis=0) / columns.count.sum(axis=0)) / spread
     mean, covariance = columns.mean, found * unit[:, None] * unit
     for _ in range(POOLED_STEPS):
-        ridge = RIDGE * _apart(covariance[0], groups)
+        ridge = RIDGE * _apart(covariance[0], variables)
         factor = np.linalg.cholesky(covariance + ridge)
         filled = expected(part, {"mean": mean, "cholesky": factor})
         mean, found = filled.mean, filled.pooled_scatter
@@ -186,11 +198,12 @@ def _pooled(
     return scatter
 
 
-def _apart(covariance: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+def _apart(covariance: np.ndarray, variables: Variables) -> np.ndarray:
     """Return a covariance as if columns, and the indicators of every level, were independent."""
     out = np.diag(covariance.diagonal())
-    for at in groups:
-        out[at[:, None], at] = independent_levels(covariance[at[:, None], at])
+    at = np.flatnonzero(np.array(variables) >= 0)
+    if len(at):
+        out[at[:, None], at] = independent_levels(covariance[at[:, None], at], variables)
     return out
 
 

@@ -13,9 +13,10 @@ its rows and columns, and changes nothing else. The same is done to one number f
 """
 
 import dataclasses
+import functools
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
@@ -27,27 +28,46 @@ Variables = tuple[int, ...]
 
 
 def guess_of_levels(
-    variance: Float[np.ndarray, "*lead level"], n_levels: np.ndarray | int
+    variance: Float[np.ndarray, "*lead indicator"],
+    first: Float[np.ndarray, "*lead variable"],
+    n_levels: np.ndarray,
+    member: Bool[np.ndarray, "indicator variable"],
 ) -> Float[np.ndarray, "*lead indicator indicator"]:
-    """Return the guess above at the indicators of all levels but the first.
+    """Return the guess above at the indicators of several variables, 0 between two of these.
 
-    n_levels: number of levels with rows, (*lead,).
+    Args:
+        variance: of each indicator.
+        first: of the level of each variable that has no indicator.
+        n_levels: of each variable with its first one, (*lead, variable).
+        member: of which variable each is an indicator.
     """
-    k = np.maximum(n_levels, 1)[..., None, None]
-    total, v = variance.sum(axis=-1)[..., None, None], variance[..., 1:]
-    own = v[..., None] + total / k
-    return np.eye(v.shape[-1]) * own - (v[..., None] + v[..., None, :]) / k
+    one = member.astype(float)
+    per_level = 1 / np.maximum(n_levels, 1)
+    total = (variance @ one + first) * per_level
+    own, share = variance + total @ one.T, per_level @ one.T
+    pairs = -(variance[..., None] + variance[..., None, :]) * share[..., None] * (one @ one.T)
+    diagonal = np.arange(len(member))
+    pairs[..., diagonal, diagonal] += own
+    return pairs
 
 
 def independent_levels(
-    covariance: Float[np.ndarray, "indicator indicator"],
+    covariance: Float[np.ndarray, "indicator indicator"], variables: Variables
 ) -> Float[np.ndarray, "indicator indicator"]:
-    """Return the guess that the variances in a covariance of the indicators of a variable give.
+    """Return the guess that the variances in a covariance of indicators give.
 
-    That of the level without an indicator, which is 1 minus all others, is the sum of all entries.
+    That of a level without an indicator, which is 1 minus all others, is the sum of their entries.
     """
-    variance = np.concatenate([[covariance.sum()], covariance.diagonal()])
-    return guess_of_levels(variance, np.array(len(variance)))
+    member = members(variables)
+    one = member.astype(float)
+    first = np.diagonal(one.T @ covariance @ one)
+    return guess_of_levels(covariance.diagonal(), first, 1 + member.sum(axis=0), member)
+
+
+def members(variables: Variables) -> Bool[np.ndarray, "indicator variable"]:
+    """Return of which variable each indicator is, without the columns that are none."""
+    numbers = np.array([variable for variable in variables if variable >= 0], dtype=int)
+    return numbers[:, None] == np.unique(numbers)
 
 
 def siblings(variables: Variables) -> list[np.ndarray]:
@@ -61,25 +81,30 @@ def siblings(variables: Variables) -> list[np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels of one variable, the one without an indicator first.
+    """The levels of the variables of a block, each of which has one level without an indicator.
 
-    at: positions of the indicators of the others. present: whether a level has rows, (*lead, 1 +
-    indicator). variance: of every indicator within classes, 0 of levels without rows.
+    at: positions of the indicators. member: of which variable each is. variance: of each within
+    classes, (*lead, indicator), 0 of levels without rows; first: of the levels without one, (*lead,
+    variable).
     """
 
     at: np.ndarray
-    present: np.ndarray
+    member: np.ndarray
     variance: np.ndarray
+    first: np.ndarray
 
     @classmethod
-    def of(cls, at: np.ndarray, columns: NormalStatistics) -> "Levels":
-        """Return the levels of the indicators at some positions of columns of 0 and 1.
+    def of(cls, variables: Variables, columns: NormalStatistics) -> "Levels":
+        """Return the levels of the indicators among some columns.
 
         As of any column the variance is that within classes, or that of all rows where it is 0.
         """
-        count = columns.count[..., at[:1]]
-        share = columns.mean[..., at]
-        share = np.concatenate([1 - share.sum(axis=-1, keepdims=True), share], axis=-1)
+        at = np.flatnonzero(np.array(variables) >= 0)
+        member = members(variables)
+        share, count = columns.mean[..., at], columns.count[..., at]
+        some = np.argmax(member, axis=0)
+        share = np.concatenate([share, 1 - share @ member], axis=-1)
+        count = np.concatenate([count, count[..., some]], axis=-1)
         share = np.where(share < ROUNDING, 0.0, np.where(share > 1 - ROUNDING, 1.0, share))
         n = count.sum(axis=-2)
         safe = np.where(n > 0, n, 1.0)
@@ -87,66 +112,85 @@ class Levels:
         overall = (count * share).sum(axis=-2) / safe
         overall = np.where(overall > 1 - ROUNDING, 1.0, overall)
         variance = np.where(within > 0, within, overall * (1 - overall))
-        return cls(at, variance > 0, variance)
+        return cls(at, member, variance[..., : len(at)], variance[..., len(at) :])
 
-    @property
+    @functools.cached_property
     def read(self) -> np.ndarray:
         """Which indicators a normal reads, (*lead, indicator): of all levels with rows but one."""
-        first = self.present & (np.cumsum(self.present, axis=-1) == 1)
-        return (self.present & ~first)[..., 1:]
+        present = self.variance > 0
+        before = np.tril(self.member @ self.member.T)
+        rank = present @ before.T.astype(float)
+        lacks_first = ~(self.first > 0) @ self.member.T.astype(float) > 0
+        return present & ~(lacks_first & (rank == 1))
 
-    def covariance(self, variance: np.ndarray | float | None = None) -> np.ndarray:
+    def covariance(self, variance: float | None = None) -> np.ndarray:
         """Return the guess above at the indicators, (*lead, indicator, indicator).
 
         NaN on the diagonal of indicators that are not read, 0 beside it.
 
         variance: of every indicator; None: those within classes.
         """
-        v = np.where(self.present, self.variance if variance is None else variance, 0.0)
-        out = guess_of_levels(v, self.present.sum(axis=-1))
-        out = np.where(self.read[..., None] & self.read[..., None, :], out, 0.0)
-        diagonal = np.arange(out.shape[-1])
-        out[..., diagonal, diagonal] += np.where(self.read, 0.0, np.nan)
+        present, first = self.variance > 0, self.first > 0
+        stated = variance is not None
+        values = variance * present if stated else self.variance
+        firsts = variance * first if stated else self.first
+        n_levels = present @ self.member.astype(float) + first
+        out = guess_of_levels(values, firsts, n_levels, self.member)
+        if not self.read.all():
+            out = np.where(self.read[..., None] & self.read[..., None, :], out, 0.0)
+            diagonal = np.arange(out.shape[-1])
+            out[..., diagonal, diagonal] += np.where(self.read, 0.0, np.nan)
         return out
 
     @property
     def smoothed(self) -> np.ndarray:
         """The covariance of all indicators, also where levels have no rows or do not vary."""
-        k = self.variance.shape[-1]
-        even = np.where(self.variance.any(axis=-1, keepdims=True), self.variance, 1 / k)
-        return guess_of_levels(even, np.array(k))
+        size = 1 + self.member.sum(axis=0)
+        still = self.variance @ self.member.astype(float) + self.first == 0
+        variance = np.where(still @ self.member.T.astype(float) > 0, 0.25, self.variance)
+        return guess_of_levels(variance, np.where(still, 0.25, self.first), size, self.member)
 
     @property
-    def lost(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Positions of the indicators and codes of the levels with rows, if some have none."""
-        if self.present.ndim > 1 or self.present.all() or not self.present.any():
-            return None
-        return tuple(self.at.tolist()), tuple(np.flatnonzero(self.present).tolist())
+    def lost(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Of each variable some levels of which have no rows: its positions, and codes with rows.
+
+        Of none where there are several priors.
+        """
+        if self.variance.ndim > 1 or ((self.variance > 0).all() and (self.first > 0).all()):
+            return ()
+        found = []
+        for j, some in enumerate(self.member.T):
+            present = np.append(self.first[j], self.variance[some]) > 0
+            if present.any() and not present.all():
+                at = self.at[some].tolist()
+                found.append((tuple(at), tuple(np.flatnonzero(present).tolist())))
+        return tuple(found)
 
 
 def with_levels(
     scale: Float[np.ndarray, "*lead feature feature"],
-    levels: list[Levels],
+    levels: Levels,
     variance: float | None = None,
 ) -> Float[np.ndarray, "*lead feature feature"]:
     """Return a diagonal guess with that of indicators (formula above) in place of theirs.
 
     variance: of every indicator; None: those within classes.
     """
-    blocks = [each.covariance(variance) for each in levels]
-    lead = np.broadcast_shapes(scale.shape[:-2], *(block.shape[:-2] for block in blocks))
-    out = np.array(np.broadcast_to(scale, (*lead, *scale.shape[-2:])))
-    for each, block in zip(levels, blocks, strict=True):
-        out[..., each.at[:, None], each.at] = block
+    block = levels.covariance(variance)
+    out = np.array(np.broadcast_to(scale, (*block.shape[:-2], *scale.shape[-2:])))
+    out[..., levels.at[:, None], levels.at] = block
     return out
 
 
-def with_first_levels(variables: Variables, n_columns: int) -> Float[np.ndarray, "all column"]:
-    """Return the matrix from deviations of columns to these and those of levels without one."""
-    rows = [np.eye(n_columns)]
-    for at in siblings(variables):
-        rows.append(-np.isin(np.arange(n_columns), at).astype(float)[None])
-    return np.concatenate(rows)
+@functools.cache
+def with_first_levels(variables: Variables) -> Float[np.ndarray, "all column"]:
+    """Return the matrix from deviations of columns to these and those of levels without one.
+
+    Of two levels both have the same.
+    """
+    several = [at for at in siblings(variables) if len(at) > 1]
+    first = [-np.isin(np.arange(len(variables)), at).astype(float) for at in several]
+    return np.concatenate([np.eye(len(variables)), *(row[None] for row in first)])
 
 
 def unknown_blank(

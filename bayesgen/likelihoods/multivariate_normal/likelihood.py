@@ -268,11 +268,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
                 "Hand it to an estimator, or call .equivalent_family() first.",
             )
         shape = statistics.mean.shape
-        columns = statistics.marginal()
-        mean, variance = columns.pooled()
-        levels = [Levels.of(at, columns) for at in siblings(self.variables)]
-        for each in levels:
-            variance[..., each.at] = np.where(each.read, variance[..., each.at], np.nan)
+        mean, variance, levels = self._columns(statistics)
         if self.prior == "reference":
             return self._reference(shape, variance)
         wide = (*shape[:-2], 1 if self.shared else shape[-2])
@@ -287,15 +283,35 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
                 "mean_rows": broadcast_guess(FAMILY, "mean_rows", self.mean_rows, shape[:-1]),
                 "scale": self._guessed_scale(statistics, variance, levels, matrices),
                 "covariance_rows": broadcast_guess(FAMILY, "covariance_rows", rows, wide),
-                "lost": tuple(each.lost for each in levels if each.lost is not None),
+                "lost": () if levels is None else levels.lost,
             }
         )
+
+    def _columns(
+        self, statistics: MultivariateNormalStatistics
+    ) -> tuple[np.ndarray, np.ndarray, Levels | None]:
+        """Return overall means, variances within classes, and the levels that columns indicate.
+
+        The variance is NaN of indicators of levels without rows and, of every variable that would
+        be said twice, of one with them.
+        """
+        if not self.variables:
+            return *statistics.marginal().pooled(), None
+        # all members of a mixture ask for it
+        known, key = statistics.derived, ("columns", self.variables)
+        if key not in known:
+            columns = statistics.marginal()
+            mean, variance = columns.pooled()
+            levels = Levels.of(self.variables, columns)
+            variance[..., levels.at] = np.where(levels.read, variance[..., levels.at], np.nan)
+            known[key] = mean, variance, levels
+        return known[key]
 
     def _guessed_scale(
         self,
         statistics: MultivariateNormalStatistics,
         variance: np.ndarray,
-        levels: list[Levels],
+        levels: Levels | None,
         shape: tuple[int, ...],
     ) -> np.ndarray:
         """Return the guess of the covariance as matrices; a number or a vector is a diagonal.
@@ -303,12 +319,14 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         Levels without rows and, of every variable, one with them have no guess: they are left out.
         """
         if self.scale is None:
-            matrix = with_levels(diagonals(variance), levels)
+            matrix = diagonals(variance)
+            if levels is not None:
+                matrix = with_levels(matrix, levels)
             scale = np.broadcast_to(matrix[..., None, :, :], shape)
             if not self.correlation:
                 return scale
-            if levels:
-                pooled = pooled_covariance(statistics, variance, levels)
+            if levels is not None:
+                pooled = pooled_covariance(statistics, variance, self.variables, levels)
                 return (1 - self.correlation) * scale + self.correlation * pooled
             sd = np.sqrt(np.diagonal(scale, axis1=-2, axis2=-1))
             return sd[..., None] * sd[..., None, :] * correlations(self.correlation, statistics)
@@ -316,7 +334,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         if guess.ndim < 2:
             diagonal = broadcast_guess(FAMILY, "scale", guess, shape[-1:])
             matrix = np.diag(diagonal)
-            if guess.ndim == 0:
+            if guess.ndim == 0 and levels is not None:
                 matrix = with_levels(matrix, levels, float(guess))[..., None, :, :]
             return np.broadcast_to(matrix, shape)
         return broadcast_guess(FAMILY, "scale", guess, shape)
@@ -508,8 +526,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
         matrix = np.diag(self._unit(variance))
-        for at in siblings(self.variables):
-            matrix[at[:, None], at] = Levels.of(at, columns).smoothed
+        if any(variable >= 0 for variable in self.variables):
+            levels = Levels.of(self.variables, columns)
+            matrix[levels.at[:, None], levels.at] = levels.smoothed
         factor = np.broadcast_to(np.linalg.cholesky(matrix), wide)
         return {"mean": np.broadcast_to(mean, (n_classes, p)), "cholesky": factor}
 
