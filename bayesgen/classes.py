@@ -277,7 +277,7 @@ def stated_prior(spec: Spec, classes: np.ndarray, count: Counts) -> ClassPrior:
 
 def kept(spec: Spec) -> Spec:
     """Return a `class_prior=` argument to keep: the caller may edit an array or a dict later."""
-    return copy.deepcopy(by_label("class_prior", spec))
+    return copy.deepcopy(spec)
 
 
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:

@@ -62,6 +62,8 @@ VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 ROWS = "_training"
 """Attribute of the rows of the fit."""
 
+PRIOR = "_prior_of_fit"
+"""The class prior that a fit took, of which a file holds a Series as a mapping."""
 ROUTING = "_metadata_request"
 """Attribute that set_fit_request leaves on an estimator; it concerns callers and is not saved."""
 
@@ -150,6 +152,8 @@ class ModelFile(Registry):
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
+        if PRIOR in fitted:
+            fitted[PRIOR] = arguments.by_label("class_prior", fitted[PRIOR])
         if self.rows and value is self.root:
             fitted[ROWS] = [rows.as_data() for rows in self.rows]
         return self.name_of(cls), {"parameters": parameters, "fitted": fitted}

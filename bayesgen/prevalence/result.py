@@ -151,7 +151,7 @@ def class_prior_of(
     if isinstance(value, Prevalence):
         prior = value.class_prior(classes)
         return prior.probs, prior
-    return kept(value), stated_prior(value, classes, count)
+    return kept(arguments.by_label("class_prior", value)), stated_prior(value, classes, count)
 
 
 def require_prevalence(value: object) -> Prevalence:

@@ -10,6 +10,7 @@ from bayesgen.estimators import training
 from bayesgen.estimators.judged_rows import LOSS, LOSS_UNDER_PRIOR
 from bayesgen.estimators.stack import member
 from bayesgen.estimators.stack.fitted import FittedStack
+from bayesgen.inference.leave_one_out import LabelledRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
@@ -233,9 +234,10 @@ def law_left_out(stacks):
     losses = -stated.loo(X[NUMBERS], y)["log_proba"].to_numpy()
     own = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
     assert stated.report_.details[LOSS_UNDER_PRIOR] == pytest.approx(own, abs=1e-9)
-    rows = later._encode_rows(X[NUMBERS])[1], (y == "well").astype(int), np.ones(60)
-    joint = later._fitted().with_class_prior(PRIOR).left_out(*rows).joint
-    found = joint[np.arange(60), rows[1]] - np.logaddexp.reduce(joint, axis=1)
+    encoded, codes, ones = later._encode_rows(X[NUMBERS])[1], (y == "well").astype(int), np.ones(60)
+    rows = LabelledRows(encoded, codes, ones, ones)
+    joint = later._fitted().with_class_prior(PRIOR).left_out(rows).joint
+    found = joint[np.arange(60), codes] - np.logaddexp.reduce(joint, axis=1)
     np.testing.assert_allclose(found, -losses, atol=1e-9)
 
 

@@ -26,11 +26,12 @@ PER_CELL = 1.2e-5
 """Seconds of a judged row under a class, for each cell of a joint table of incomplete rows."""
 PER_SPLIT = 5e-6
 """Seconds of n log n, n rows, of a forest, for the square root of the columns."""
-PER_PAIR, PER_CUBE = 5e-7, 1.2e-7
-"""Seconds of an incomplete row of a joint member under a class: for each pair of columns, and times
-the cube of its missing cells. All nine fitted to 15 tables (one core of a shared machine, one
-thread; rows x numbers + levels of so many values, classes, share missing; seconds of processor
-measured and estimated):
+PER_GAP, PER_PAIR, PER_CUBE = 4e-5, 5e-7, 1.2e-7
+"""Seconds of an incomplete row of a joint member under a class, for each pair of columns, and times
+the cube of its missing cells.
+
+All ten are fitted to tables on one thread of a machine with other work. Rows x numbers + levels of
+so many values, classes, share of missing cells; seconds of processor measured, and estimated:
 
     300 x 5, 2             .6    .6    1,000 x 20, 2, .2         5.2   5.7
     1,000 x 20, 2         2.2   2.2    1,000 x 5 + 5 of 4, 2     1.8   2.3
@@ -102,8 +103,8 @@ class Sizes:
             scored += PER_CELL * self.judged * self.classes * math.prod(self.levels)
         # no missing number slows down the others
         if member.joint:
-            pairs, cube = PER_PAIR * self.numbers**2, PER_CUBE * self.missing**3
-            scored += self.incomplete * self.classes * (pairs + cube)
+            each = PER_GAP + PER_PAIR * self.numbers**2 + PER_CUBE * self.missing**3
+            scored += self.incomplete * self.classes * each
         return PER_MEMBER + PER_COLUMN * self.columns + scored
 
 
