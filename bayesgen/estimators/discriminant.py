@@ -41,7 +41,7 @@ class Discriminant(Classifier):
             covariance, 8 for class-specific ones (lowest log loss on small tables).
         prior: "conjugate", "reference" (improper, no guess is used) or "lkj" (for MAP and NUTS), as
             in `MultivariateNormal`.
-        levels: "refuse" rejects columns of levels; "indicators" one-hot encodes the levels that rows
+        levels: "refuse" rejects columns of levels; "indicators" one-hot encodes levels that rows
             have, without the first. Which one that is changes no prediction: the guess of the
             covariance is the mean of the diagonal ones for each choice, and a number for mean or
             scale is meant for all levels alike; arrays are of the columns "name=level". A normal
