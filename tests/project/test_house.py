@@ -1,7 +1,6 @@
 """Rules of docs/explanation/architecture.md: cycles, ancestors, private names, words, length."""
 
 import ast
-import collections
 import functools
 import importlib
 import inspect
@@ -41,7 +40,6 @@ NAMES = frozenset(
     | {"asking", "looking", "valuing", "undoing"}
 )
 """Words of no file, class, function or argument: architecture.md has the field's."""
-ROOM = r"^\| `?(\w+/?)`? \| ([\d,]+) \|$"
 """A line of the table of sizes: folder, and lines."""
 PROSE = re.compile(r"\b(holes?|bent|inert|worths|(?:an?|the|its) worth|learnt)\b", re.IGNORECASE)
 
@@ -235,35 +233,6 @@ def test_prose_is_in_the_words_of_the_field():
     some = [p for p in (*SOURCES, *PAGES) if PROSE.search(p.read_text(encoding="utf-8"))]
     found = {str(path.relative_to(ROOT)): set(PROSE.findall(prose(path))) for path in some}
     assert {name: words for name, words in found.items() if words} == {}
-
-
-def rooms() -> dict[str, int]:
-    """Return the lines of the modules of each folder of the package, those of none together."""
-    lines: collections.Counter[str] = collections.Counter()
-    for module, path in MODULES.items():
-        is_folder = path.name == "__init__.py" or module.count(".") > 1
-        folder = f"{module.split('.')[1]}/" if is_folder and "." in module else "others"
-        lines[folder] += len(path.read_text(encoding="utf-8").splitlines())
-    return dict(lines)
-
-
-def stated_rooms(page: str) -> dict[str, int]:
-    """Return the lines that a page states for each folder."""
-    return {name: int(n.replace(",", "")) for name, n in re.findall(ROOM, page, re.MULTILINE)}
-
-
-def test_no_folder_is_larger_than_the_page_says():
-    """A folder grows past its number only by a change that states a new one, and why."""
-    page = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
-    lines, stated = rooms(), stated_rooms(page)
-    assert stated.keys() == lines.keys()
-    assert {name: n for name, n in lines.items() if n > stated[name]} == {}
-    assert {name: n for name, n in lines.items() if n <= stated[name] - 200} == {}
-
-
-def test_planted_sizes_are_read():
-    page = "| folder | lines |\n| `table/` | 1,900 |\n| others | 100 |\n| `x/` | many |\n"
-    assert stated_rooms(page) == {"table/": 1900, "others": 100}
 
 
 @pytest.mark.parametrize(
