@@ -85,6 +85,8 @@ class Pair(Term):
         """Return d of the levels of each row from counts less some weight of its levels."""
         i, j = self.first.of(encoded), self.second.of(encoded)
         seen = ((i >= 0) & (j >= 0))[:, None]
+        # a row with one of the cells missing is in no count, so there is nothing of it to subtract
+        less = np.where(seen, less, 0.0)
         total = self.count.sum(axis=(1, 2)) - less
         log_i, log_j = (
             np.log((margin.T[level] - less + LEVEL_ROWS) / (total + LEVEL_ROWS * margin.shape[1]))

@@ -232,7 +232,7 @@ class Statistics(Arrays):
             for position in (i for i, word in enumerate(self.axes[name]) if word == axis):
                 shape = list(array.shape)
                 shape[position] = size
-                grown = np.zeros(shape)
+                grown = np.zeros(shape, dtype=array.dtype)
                 grown[(*[slice(None)] * position, index)] = array
                 array = grown
             arrays[name] = array
