@@ -89,6 +89,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark, append=False)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def arithmetic_that_fails_is_an_error() -> Iterator[None]:
+    """Raise where NumPy would warn of log(0), of NaN made from numbers, and of overflow.
+
+    The library records warnings to issue each once, and the command prints them as notes, so a test
+    may not see one. Code that expects such a value says so by `np.errstate` where it computes it.
+    """
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def compiled_programs_go_before_memory_is_out_of_mappings() -> Iterator[None]:
     """Give back what was compiled once a quarter of the mappings that Linux grants are taken.

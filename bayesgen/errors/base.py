@@ -106,12 +106,12 @@ class BayesgenWarning(Message, UserWarning):
     """Base class of all warnings; the text names the cure."""
 
     @property
-    def subject(self) -> str:
-        """What several models may warn of in different numbers, of which one reads the first.
+    def subjects(self) -> tuple[str, ...]:
+        """What it tells of; what several models, or parts, tell of in other numbers is told once.
 
-        "": the text itself.
+        A warning has something to tell if one of these is new.
         """
-        return ""
+        return (str(self),)
 
 
 def _unpickled(
@@ -131,31 +131,40 @@ def warn(warning: BayesgenWarning) -> None:
 
 @contextlib.contextmanager
 def deduplicate_warnings(
-    *silent: type[BayesgenWarning], rows: Sequence[int] | None = None
+    *silent: type[BayesgenWarning],
+    rows: Sequence[int] | None = None,
+    part: str = "",
+    known: set[tuple[type, str]] | None = None,
 ) -> Generator[None]:
     """Issue each warning of the block once, at its end: several models give the same ones.
 
     Usable as a decorator too.
 
     Args:
-        silent: kinds of warnings that are not issued at all.
+        silent: kinds of warnings that are not issued at all: the caller has warned of the same, or
+            hides cells by design.
         rows: as the user counts them, those that warnings and an error of the block count from 0.
+        part: the name of the part that holds the rows.
+        known: kinds and subjects of the warnings of earlier blocks, which are not issued again;
+            those of this block are added.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         except BayesgenError as error:
-            error.at(rows=rows)
+            error.at(part=part, rows=rows)
             raise
-    firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
+    known, firsts = set() if known is None else known, []
     for warning in caught:
-        message = warning.message
-        subject = str(message)
+        message, about = warning.message, (str(warning.message),)
         if isinstance(message, BayesgenWarning):
-            subject = message.at(rows=rows).subject or str(message)
-        firsts.setdefault((type(message), subject), warning)
-    for first in firsts.values():
+            about = message.subjects  # without the place
+            message.at(part=part, rows=rows)
+        subjects = {(type(message), subject) for subject in about}
+        firsts += [] if subjects <= known else [warning]
+        known |= subjects
+    for first in firsts:
         if isinstance(first.message, silent):
             continue
         if isinstance(first.message, BayesgenWarning):

@@ -38,14 +38,20 @@ class MissingPackage(BayesgenError, ImportError):
 class CountsAsMissing(BayesgenWarning):
     """Cells count as missing: of an unseen level, of an absent column, of a part without it."""
 
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The sentence and the columns with each level, in however many rows of whichever part."""
+        columns = [self.fields.get(name) for name in ("column", "columns")]
+        return tuple(f"{self.problem} {columns} {x!r}" for x in self.fields.get("levels", [""]))
+
 
 class SuspiciousColumn(BayesgenWarning):
     """A column cannot help to classify new rows, or was probably meant otherwise."""
 
     @property
-    def subject(self) -> str:
+    def subjects(self) -> tuple[str, ...]:
         """The sentence and the column, whatever the number of its rows and levels."""
-        return f"{self.problem} {self.fields.get('column')!r}"
+        return (f"{self.problem} {self.fields.get('column')!r}",)
 
 
 class InformativePattern(BayesgenWarning):

@@ -777,6 +777,7 @@ class StackedClassifier(Classifier):
     def _simulated(self, n: int) -> dict[str, Traceable]:
         return self._encode_rows(self._sampled(n, 0, gaps=False)[0])[1]
 
+    @deduplicate_warnings()
     @unchecked  # options are those of the members
     def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
         """Return an xarray.DataTree of the weights and of each member's tree, by member name.

@@ -327,13 +327,17 @@ class Block:
     def zero_filled(self) -> "Block":
         """Return the block, missing values of uninformative columns filled with 0 if no others are.
 
-        Such a column, never observed or constant, is then constant: the rows count as complete.
+        Such a column, never observed or constant, is then constant: the rows count as complete. A
+        row without any informative cell has none at all: its constant says nothing, and a row of
+        that cell alone would count as incomplete.
         """
         index, statistics = self.selection.index, self.selection.take(self.statistics)
         if index is None or self.selection.n_levels or getattr(statistics, "has_missing", False):
             return self
-        x = np.zeros_like(self.x)
-        x[:, index] = self.x[:, index]
+        informative = self.x[:, index]
+        shown = ~np.isnan(informative).all(axis=1, keepdims=True)
+        x = np.where(shown, np.zeros_like(self.x), np.nan)
+        x[:, index] = informative
         statistics = statistics.reindex("feature", index, x.shape[1])
         return dataclasses.replace(self, statistics=statistics, x=x)
 

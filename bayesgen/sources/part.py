@@ -53,6 +53,11 @@ class Part:
             raise
 
     @property
+    def rows(self) -> range:
+        """The numbers of the rows."""
+        return range(self.start, self.start + len(self))
+
+    @property
     def names(self) -> list[Name]:
         """The names of the columns."""
         return list(self.table.columns)
@@ -77,5 +82,5 @@ class Part:
         try:
             yield
         except BayesgenError as error:
-            error.at(part=self.name, rows=range(self.start, self.start + len(self)))
+            error.at(part=self.name, rows=self.rows)
             raise

@@ -11,7 +11,13 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen import predict
-from bayesgen.errors import BayesgenError, InSampleScore, InvalidData, Words
+from bayesgen.errors import (
+    BayesgenError,
+    InSampleScore,
+    InvalidData,
+    Words,
+    deduplicate_warnings,
+)
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.in_sample import SeenRows, in_sample_score
 from bayesgen.estimators.judged_rows import LOSS
@@ -105,13 +111,18 @@ class Answers:
         """The names of the columns of the answers."""
         return self.schema.names
 
-    def __call__(self, part: Part) -> Any:
+    def __call__(self, part: Part, known: set | None = None) -> Any:
         """Return the answers to a part of a source, as a pyarrow Table.
+
+        Args:
+            part: some rows.
+            known: what earlier parts have warned of, see `deduplicate_warnings`; None: nothing.
 
         Raises:
             BayesgenError: it names the part.
         """
-        with part.located():
+        # verbs warn of the same cells, and so do parts
+        with deduplicate_warnings(part=part.name, rows=part.rows, known=known):
             names: list[Any] = list(columns_read(self.classifier, part.name, part.names))
             X = part.table.select(*names).to_native()
 
@@ -174,7 +185,8 @@ class Answers:
             reads = columns_read(self.classifier, source.name, source.names)
             kinds = dict.fromkeys(keep, "text") | dict(reads)
         rows = min(source.part_rows, DRAWS_ROWS) if "predict_draws" in self.asked else None
-        return answer_stream(source.parts(kinds, rows), self.schema, self, keep)
+        answer = functools.partial(self, known=set())
+        return answer_stream(source.parts(kinds, rows), self.schema, answer, keep)
 
 
 def columns_read(classifier: Estimator, source: str, names: Sequence[Name]) -> Kinds:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from bayesgen import diagnose, explain
 from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import Spec
-from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings, warn
+from bayesgen.errors import BayesgenWarning, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.stack.interactions import relative_scores
@@ -89,10 +89,12 @@ class Members:
     def encode(self, table: Table, raw: Callable[[], object]) -> dict[str, Traceable]:
         """Return the rows of a table by "member/block"; shared encodings are computed once.
 
+        It is here that levels meet those of the fit: members warn of those that it had not, once.
+
         raw: the same rows as they were passed, for programs of the user's own.
         """
         encoder, encoded = TableEncoder(table), {}
-        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
+        with deduplicate_warnings():
             for name, member in self.by_name.items():
                 rows = member.encode(table, raw, encoder)
                 encoded |= {f"{name}/{block}": x for block, x in rows.items()}
@@ -220,7 +222,7 @@ class StackRows(explain.Rows):
             values, levels = np.array(levels)[values], ()
         column = self.missing()[name][0]
         table = with_column(self.table.take(rows), column, values, levels)
-        # levels that were not seen at fit have been warned of
+        # encoding the rows has warned of levels that were not seen at fit
         with deduplicate_warnings(BayesgenWarning):
             return self.members.encode(table, lambda: None)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bayesgen.errors import CountsAsMissing, InvalidData, deduplicate_warnings
+from bayesgen.errors import InvalidData
 from bayesgen.estimators import training
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.sources.fit import LabelledSource
@@ -42,7 +42,7 @@ def add_all_rows(
     states = {name: member.state for name, member in members.items()}
     states |= {name: states[name].without_rows() for name in closed}
     n_read = 0
-    with labelled.parts(progress) as parts, deduplicate_warnings(CountsAsMissing):
+    with labelled.parts(progress) as parts:
         for part in parts:
             with part.located():
                 rows = labelled.rows(stack, part, reset=False)
