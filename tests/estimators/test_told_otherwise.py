@@ -12,7 +12,7 @@ from bayesgen.estimators.stack.member import FOLDS, folds_of
 from bayesgen.interactions import forest, term
 from bayesgen.interactions.content_order import ContentOrder
 from bayesgen.schema import bins
-from bayesgen.table import TableColumn
+from bayesgen.table import Copies, TableColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 
@@ -111,8 +111,9 @@ def require_folds_without_names(folds):
     rng = np.random.default_rng(0)
     codes, joint = rng.permutation(np.repeat([0, 1, 2], [13, 8, 16])), rng.normal(size=(37, 3))
     proba, other = rng.random(37), np.array([2, 0, 1])
-    renamed = folds(other[codes], proba, joint[:, np.argsort(other)])
-    np.testing.assert_array_equal(folds(codes, proba, joint), renamed)
+    alone = Copies(np.arange(37), np.arange(37), np.ones(37), np.ones(37))
+    renamed = folds(other[codes], proba, joint[:, np.argsort(other)], alone)
+    np.testing.assert_array_equal(folds(codes, proba, joint, alone), renamed)
 
 
 def test_folds_do_not_depend_on_names_of_classes():
@@ -120,7 +121,7 @@ def test_folds_do_not_depend_on_names_of_classes():
 
 
 def test_fault_is_caught_folds_in_the_order_of_names():
-    def by_name(codes, proba, joint):
+    def by_name(codes, proba, joint, copies):
         folds = np.empty(len(codes), dtype=int)
         folds[np.lexsort([proba, codes])] = np.arange(len(codes)) % FOLDS
         return folds
