@@ -1,9 +1,9 @@
 """Every README line and every command, in an environment of the package and what it requires.
 
-Arguments: names of parts. package, readme, library and commands, which are run where none is named,
-are for an environment without extras: what an extra brings is absent, and must be asked for by one
-sentence that names it. samplers is for one with the extra numpyro, examples for one with all extras
-and what the pages import besides.
+Arguments: names of parts. package, readme, library, samplers and commands, which are run where none
+is named, are for an environment without extras: what an extra brings is absent, and must be asked
+for by one sentence that names it. examples is for one with all extras and what the pages import
+besides, closed_forms for one without NumPyro.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from inspect import signature
 from pathlib import Path
 
 BIN = Path(sys.prefix) / "bin"
-SENTENCE = "pip install 'bayesgen[{}]'"
+SENTENCES = {"plots": "pip install 'bayesgen[plots]'", "numpyro": "pip install numpyro"}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -69,7 +69,8 @@ def package() -> None:
         file.parts[0].removesuffix(f"-{bg.__version__}.dist-info") for file in files("bayesgen")
     }
     assert places <= {"bayesgen", ".."}, places
-    for absent in ("jax", "numpyro", "matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
+    assert set(found.get_all("Provides-Extra")) == {"numpyro", "plots"}
+    for absent in ("matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
         assert find_spec(absent) is None, absent
 
 
@@ -96,8 +97,6 @@ def library() -> None:
     lda, qda = bg.LDA(random_state=0).fit(X, y), bg.QDA(random_state=0).fit(X, y)
     assert len(lda.summary()) and len(qda.summary(kind="stats"))
     assert len(az.compare({"lda": lda.loo(kind="elpd"), "qda": qda.loo(kind="elpd")}))
-    for ask in (bg.NaiveBayes(inference="nuts").fit, lda.to_datatree):
-        refused("numpyro", ask, X, y)
     lda.save("lda.bgm")
     assert (bg.load("lda.bgm").predict_proba(X) == lda.predict_proba(X)).all()
     stack = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y)
@@ -110,20 +109,20 @@ def library() -> None:
             refused("plots", plot, *[None] * len(wanted))
 
 
-def refused(extra: str, ask: Callable, *arguments: object) -> None:
-    """What needs an extra is refused by the sentence that names it, whatever its arguments."""
+def refused(absent: str, ask: Callable, *arguments: object) -> None:
+    """What needs an absent package is refused by its sentence, whatever the arguments."""
     from bayesgen.errors import MissingPackage
 
     try:
         ask(*arguments)
     except MissingPackage as error:
-        assert SENTENCE.format(extra) in str(error), error
+        assert SENTENCES[absent] in str(error), error
     else:
-        raise AssertionError(f"{ask} ran without the extra {extra}")
+        raise AssertionError(f"{ask} ran without {absent}")
 
 
 def samplers() -> None:
-    """What the extra numpyro adds: draws by NUTS, densities of priors, NumPyro distributions."""
+    """Draws by NUTS, densities of priors, NumPyro distributions."""
     import arviz_stats as az
 
     import bayesgen as bg
@@ -137,6 +136,20 @@ def samplers() -> None:
     tree = bg.QDA(random_state=0).fit(X, y).to_datatree(draws=100, replicates=2)
     tree["log_likelihood"] = tree["log_likelihood_joint"]
     assert len(az.psense_summary(tree, var_names=["class.probs"]))
+
+
+def closed_forms() -> None:
+    """Without NumPyro what has a closed form runs, and the rest is refused by one sentence."""
+    import bayesgen as bg
+
+    readme()
+    X, y = bg.datasets.load_iris()
+    for ask in (bg.NaiveBayes(inference="nuts").fit, bg.LDA().fit(X, y).to_datatree):
+        refused("numpyro", ask, X, y)
+    line = "bayesgen fit iris --model naive-bayes --inference nuts --out absent.bgm"
+    found = command(line, code=1)
+    assert found.count("\n") == 1 and SENTENCES["numpyro"] in found, found
+    assert not Path("absent.bgm").exists()
 
 
 def examples() -> None:
@@ -162,7 +175,11 @@ def commands() -> None:
     lines = {
         "datasets": ("", " --json"),
         "compare": (" titanic_passengers --methods mle,exact,stacked",),
-        "fit": (" titanic_passengers --out titanic.bgm", " iris --model qda --out iris.bgm"),
+        "fit": (
+            " titanic_passengers --out titanic.bgm",
+            " iris --model qda --out iris.bgm",
+            " iris --model naive-bayes --inference nuts --out draws.bgm",
+        ),
         "merge": (" iris.bgm iris.bgm --out both.bgm",),
         "predict": (
             " titanic.bgm titanic_passengers --out answers.parquet",
@@ -172,7 +189,6 @@ def commands() -> None:
     }
     needing = {
         "report": ("plots", " iris --html page.html", " iris --fitted iris.bgm --html page.html"),
-        "fit": ("numpyro", " iris --model naive-bayes --inference nuts --out draws.bgm"),
     }
     assert set(re.findall(r"^│ (\w+)  ", helped, re.MULTILINE)) == {*lines, *needing}, helped
     for name, tails in lines.items():
@@ -181,14 +197,14 @@ def commands() -> None:
     for name, (extra, *tails) in needing.items():
         for tail in tails:
             found = command(f"bayesgen {name}{tail}", code=1)
-            assert found.count("\n") == 1 and SENTENCE.format(extra) in found, found
+            assert found.count("\n") == 1 and SENTENCES[extra] in found, found
     assert Path("answers.parquet").stat().st_size and Path("answers.csv").stat().st_size
-    assert not Path("page.html").exists() and not Path("draws.bgm").exists()
+    assert not Path("page.html").exists()
 
 
 if __name__ == "__main__":
-    bare = (package, readme, library, commands)
-    parts = {part.__name__: part for part in (*bare, samplers, examples)}
+    bare = (package, readme, library, samplers, commands)
+    parts = {part.__name__: part for part in (*bare, examples, closed_forms)}
     for part in [parts[name] for name in sys.argv[1:]] or bare:
         start = time.perf_counter()
         part()

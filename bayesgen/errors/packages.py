@@ -1,20 +1,25 @@
-"""Packages that an extra installs: where one is absent, a sentence says what to type."""
+"""Packages that may be absent: a sentence says what to type before any work is done."""
 
 from importlib.util import find_spec
 
 from bayesgen.errors.kinds import MissingPackage
 
-EXTRAS = {"matplotlib": "plots", "numpyro": "numpyro"}
-"""The extra of this package that installs each of them."""
+CURES = {
+    "matplotlib": "Type: pip install 'bayesgen[plots]'",
+    "numpyro": "Type: pip install numpyro. On Macs with an Intel processor, for which JAX has no "
+    "wheel, only what has a closed form can be computed.",
+}
+"""What to do where one of them is absent. NumPyro comes with this package, except on these Macs and
+where it was installed without its dependencies."""
 
 
 def require_package(package: str, what: str) -> None:
-    """Check that a package of an extra is installed, without importing it.
+    """Check that a package is installed, without importing it.
 
     Called before anything is computed for which it is needed.
 
     Args:
-        package: one of EXTRAS.
+        package: one of CURES.
         what: what needs it, in the plural.
 
     Raises:
@@ -23,8 +28,7 @@ def require_package(package: str, what: str) -> None:
     if find_spec(package) is None:
         raise MissingPackage(
             "{what} need the package {package}, which is not installed.",
-            "Type: pip install 'bayesgen[{extra}]'",
+            CURES[package],
             package=package,
             what=what,
-            extra=EXTRAS[package],
         )

@@ -1,9 +1,9 @@
 """Maximum likelihood and posterior mode (MAP), in closed form or else by SVI.
 
-Stochastic variational inference with a point mass applies to any model: it is Adam's ascent of the
-log density. Adam's steps
-depend on the sign of a gradient rather than its size, so they approach the optimum from afar, even
-along flat ridges; a quasi-Newton method then converges to it.
+Stochastic variational inference with a point mass applies to any model: NumPyro's SVI with the
+guide AutoDelta is Adam's ascent of the log density. Adam's steps depend on the sign of a gradient
+rather than its size, so they approach the optimum from afar, even along flat ridges; a quasi-Newton
+method then converges to it.
 """
 
 import dataclasses
@@ -43,6 +43,7 @@ from bayesgen.likelihoods.protocols import Conjugate, MaximumLikelihood, Mode, r
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.optimize import Flat, lbfgs
 from bayesgen.problem import Problem
+from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Params, Traceable
 
 Solver = Literal["auto", "svi"]
@@ -315,30 +316,46 @@ def optimize(
 
 @functools.lru_cache(maxsize=32)
 def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Callable, Callable]:
-    """Return the run of Adam, tree -> coordinates, and the density there with its gradient.
+    """Return the run of SVI, tree -> coordinates, and the density there with its gradient.
 
     Coordinates of all sites are one array; the density comes with the parameters.
     """
     import jax
+    import numpyro
     from jax.flatten_util import ravel_pytree
+    from numpyro import distributions as dist
+    from numpyro import handlers
+    from numpyro.infer import SVI, Trace_ELBO, init_to_value
+    from numpyro.infer.autoguide import AutoDelta
     from numpyro.optim import Adam
 
     def step_size(step: Traceable) -> Traceable:
         return FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / STEPS)
 
+    def coordinates(tree: dict) -> dict[str, Traceable]:
+        flat = {
+            site: dist.ImproperUniform(dist.constraints.real, zeros.shape, ())
+            for site, zeros in density.centre(tree).items()
+        }
+        return {site: numpyro.sample(site, prior) for site, prior in flat.items()}
+
+    def model(tree: dict) -> None:
+        u = coordinates(tree)
+        with handlers.block():  # the terms run a program, whose sites are not those of the guide
+            height = total(density.terms(tree, u), objective)
+        numpyro.factor("log_density", height)
+
     @jax.jit
     def run(tree: dict) -> Traceable:
-        start, unravel = ravel_pytree(density.centre(tree))
-
-        def neg_log_density(u: Traceable) -> tuple:
-            return -total(density.terms(tree, unravel(u)), objective), None
-
-        adam = Adam(step_size)
-
-        def step(_: Traceable, state: tuple) -> tuple:
-            return adam.eval_and_update(neg_log_density, state)[1]
-
-        return adam.get_params(jax.lax.fori_loop(0, STEPS, step, adam.init(start)))
+        centre = density.centre(tree)
+        with ONE_PROGRAM, handlers.block():
+            # the guide needs the sites alone, and would compile the density twice more with it
+            guide = AutoDelta(coordinates, init_loc_fn=init_to_value(values=centre))
+            svi = SVI(model, guide, Adam(step_size), Trace_ELBO())
+            first = svi.init(jax.random.key(0), tree)  # nothing is drawn by the key
+            last = jax.lax.fori_loop(0, STEPS, lambda _, at: svi.update(at, tree)[0], first)
+            ends = svi.get_params(last)
+        return ravel_pytree({site: ends[f"{site}_{guide.prefix}_loc"] for site in centre})[0]
 
     def look(flat: Traceable, tree: dict) -> tuple:
         u = ravel_pytree(density.centre(tree))[1](flat)
