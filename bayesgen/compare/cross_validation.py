@@ -182,6 +182,8 @@ def compare(
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
     checked = cast(Mapping[str, AnyClassifier], classifiers)
+    if progress is False:
+        checked = {name: without_bars(classifier) for name, classifier in checked.items()}
     every_size = {ALL: folds, **folds_by_size}
     results = _fit_all(checked, rows, every_size, n_jobs=n_jobs, progress=progress)
     comparison = _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
@@ -225,6 +227,17 @@ def _is_classifier(value: object) -> bool:
 
 
 # -- Fits ------------------------------------------------------------------------------------------
+
+
+def without_bars(classifier: AnyClassifier) -> AnyClassifier:
+    """Return a clone that shows no progress bars, nor its parts or its method of inference."""
+    quiet, params = clone(classifier), classifier.get_params()
+    for name, value in params.items():
+        if name.split("__")[-1] == "progress" and value in ("auto", True):
+            quiet.set_params(**{name: False})
+        elif dataclasses.is_dataclass(value) and getattr(value, "progress", None) in ("auto", True):
+            quiet.set_params(**{name: dataclasses.replace(cast(Any, value), progress=False)})
+    return quiet
 
 
 def _fit_all(

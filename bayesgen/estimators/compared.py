@@ -88,7 +88,7 @@ def compare(
         n_jobs: parallel processes, -1 for one per core; timings then include competition between
             fits.
         progress: "auto" shows a bar in a terminal and in a notebook; True or False force it. Stacks
-            and samplers have a `progress` of their own.
+            and samplers have a `progress` of their own, which False turns off too.
 
     Raises:
         BayesgenError: invalid arguments or rows. Errors raised by a fit carry a note with the

@@ -7,6 +7,7 @@ from bayesgen.schema.blocks import Column as Column
 from bayesgen.schema.blocks import Columns as Columns
 from bayesgen.schema.blocks import NumericColumns as NumericColumns
 from bayesgen.schema.blocks import PatternOf as PatternOf
+from bayesgen.schema.blocks import check_spreads as check_spreads
 from bayesgen.schema.matching import absent_columns as absent_columns
 from bayesgen.schema.matching import check_columns as check_columns
 from bayesgen.schema.power_transform import PowerTransform as PowerTransform
