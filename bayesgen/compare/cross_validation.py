@@ -25,7 +25,15 @@ from bayesgen.errors.notes import Note, note
 from bayesgen.membership import among
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, Target, as_frame, read_labels, read_table, soft_target
+from bayesgen.table import (
+    Table,
+    Target,
+    as_frame,
+    read_labels,
+    read_table,
+    require_same_order,
+    soft_target,
+)
 from bayesgen.typing import AnyClassifier, Joint, Labels
 
 
@@ -48,6 +56,7 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
+        require_same_order(X, y=y)
         target, table = read_labels(y), read_table(X)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:

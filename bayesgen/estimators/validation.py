@@ -25,6 +25,7 @@ from bayesgen.table import (
     read_table,
     read_target,
     require_container,
+    require_same_order,
 )
 from bayesgen.typing import Labels, Membership, Weights
 
@@ -56,6 +57,7 @@ def training_rows(
         BayesgenError: invalid rows, labels or weights. Messages keep the wording that
             scikit-learn's conformance suite expects.
     """
+    require_same_order(X, y=y, sample_weight=sample_weight)
     weight, kept = weights_of(sample_weight, table.n_rows), None
     if sample_weight is not None and not weight.all():
         kept = np.flatnonzero(weight)

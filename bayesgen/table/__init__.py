@@ -14,6 +14,7 @@ from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.content import few_by_content as few_by_content
 from bayesgen.table.content import row_keys as row_keys
 from bayesgen.table.content import uniform as uniform
+from bayesgen.table.order import require_same_order as require_same_order
 from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
