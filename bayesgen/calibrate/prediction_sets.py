@@ -12,7 +12,7 @@ from bayesgen import arguments
 from bayesgen.errors.data import wrong_length
 from bayesgen.inference.conformal import Groups, in_set, left_out_p_values, odds
 from bayesgen.membership import Entries
-from bayesgen.table import read_target
+from bayesgen.table import read_target, require_same_order
 from bayesgen.typing import Joint, Membership
 
 LEVEL = 0.95
@@ -49,6 +49,7 @@ def set_coverage(
         >>> int(found.rows.iloc[0]), float(found.coverage.iloc[0]), found.method.iloc[0]
         (75, 0.92, 'full')
     """
+    require_same_order(X, y=y)
     target, fitted = read_target(y, silent=True), clf.classes_.tolist()
     sets, ran = clf.predict_set(X, coverage, by=by, method=method, return_method=True)
     if len(target.codes) != len(sets):

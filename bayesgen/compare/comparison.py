@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Shaped
 
 from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
+from bayesgen.calls import checked_calls
 from bayesgen.compare.as_text import (
     MEMBERS_LEGEND,
     SUBGROUPS_LEGEND,
@@ -36,6 +37,7 @@ Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
 """True where a class is the true one of a row, and the probability it was given."""
 
 
+@checked_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
     """Scores of several classifiers on the same folds.

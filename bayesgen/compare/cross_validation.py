@@ -34,7 +34,15 @@ from bayesgen.errors.notes import Note, note
 from bayesgen.membership import among, shares_of
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import blank_text, suspicions
-from bayesgen.table import Table, Target, as_frame, read_labels, read_table, soft_target
+from bayesgen.table import (
+    Table,
+    Target,
+    as_frame,
+    read_labels,
+    read_table,
+    require_same_order,
+    soft_target,
+)
 from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
 
 
@@ -57,6 +65,7 @@ class ComparedRows:
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
+        require_same_order(X, y=y)
         target, table = read_labels(y), read_table(X)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
@@ -200,6 +209,8 @@ def compare(
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
     checked = cast(Mapping[str, AnyClassifier], classifiers)
+    if progress is False:
+        checked = {name: without_bars(classifier) for name, classifier in checked.items()}
     every_size = {ALL: folds, **folds_by_size}
     results = _fit_all(checked, rows, every_size, n_jobs=n_jobs, progress=progress)
     comparison = _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
@@ -243,6 +254,17 @@ def _is_classifier(value: object) -> bool:
 
 
 # -- Fits ------------------------------------------------------------------------------------------
+
+
+def without_bars(classifier: AnyClassifier) -> AnyClassifier:
+    """Return a clone that shows no progress bars, nor its parts or its method of inference."""
+    quiet, params = clone(classifier), cast(Any, classifier).get_params()
+    for name, value in params.items():
+        if name.split("__")[-1] == "progress" and value in ("auto", True):
+            quiet.set_params(**{name: False})
+        elif dataclasses.is_dataclass(value) and getattr(value, "progress", None) in ("auto", True):
+            quiet.set_params(**{name: dataclasses.replace(cast(Any, value), progress=False)})
+    return quiet
 
 
 def _fit_all(

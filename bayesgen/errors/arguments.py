@@ -68,6 +68,13 @@ ELSEWHERE = {
     "num_chains": "chains",
     "target_accept_prob": "target_accept",
     "progress_bar": "progress",
+    "level": "prob",
+    "confidence": "prob",
+    "confidence_level": "coverage",
+    "ci": "prob",
+    "hdi_prob": "prob",
+    "n_samples": "n",
+    "size": "n",
 }
 """Names of arguments in other libraries -> their counterparts here."""
 OF_A_LIKELIHOOD = {

@@ -52,6 +52,7 @@ from bayesgen.inference import (
 )
 from bayesgen.plots.style import Axes, Option, pyplot
 from bayesgen.prevalence import Prevalence, Request, require_prevalence
+from bayesgen.table import require_same_order
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
 
 T = TypeVar("T")
@@ -368,6 +369,7 @@ class Classifier(Estimator):
         """
         from sklearn.metrics import accuracy_score
 
+        require_same_order(X, y=y, sample_weight=sample_weight)
         labels, found, weight = validation.labels_to_score(
             y, self.predict(X), sample_weight, self.classes_
         )
@@ -477,7 +479,8 @@ class Classifier(Estimator):
 
         Each row has its own draw of the parameters, so rows follow the posterior predictive: p(x, y
         given data), or p(x given y, data) if a class is stated. If the missing pattern is part of
-        the model, it is simulated too and its cells are missing.
+        the model, it is simulated too and its cells are missing. Cells are neither rounded nor
+        clipped: whole or nonnegative numbers that are read as normal are simulated as normal.
 
         Args:
             n: number of rows.
@@ -974,6 +977,10 @@ class Classifier(Estimator):
         absent columns are added. Cells stay missing in columns that no likelihood models or that
         are uninformative (constant or never observed at fit).
 
+        Cells are draws from the likelihood, neither rounded nor clipped: of a column of whole or of
+        nonnegative numbers that is read as normal they may be fractions, or below 0. Give counts
+        `bg.Poisson()`, and fit the logarithm of amounts.
+
         A user program (story=) marks missing cells by masks: each cell that
         `dist.Normal(...).mask(observed)` excludes is drawn from the unmasked distribution and taken
         from the pair (x, y) that the program returns (models/README.md).
@@ -1176,6 +1183,7 @@ class Classifier(Estimator):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
+        require_same_order(X, y=y)
         rng, fitted = self._generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
         return fitted.datatree(encoded, codes, rng, draws, replicates)
@@ -1277,6 +1285,7 @@ class Classifier(Estimator):
         else:
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
+            require_same_order(X, y=y, sample_weight=sample_weight)
         _, encoded, n_rows = self._encode_rows(X)
         y = validation.membership(y, self.classes_)
         weight = validation.weights_of(sample_weight, n_rows)

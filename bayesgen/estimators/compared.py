@@ -7,9 +7,10 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from bayesgen import arguments
+from bayesgen.calls import checked_call
 from bayesgen.compare import Comparison
 from bayesgen.compare import compare as cross_validated
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors import InvalidArgument, UnsupportedOperation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA, QDA
 from bayesgen.estimators.naive_bayes import NaiveBayes
@@ -33,6 +34,7 @@ DRAWS = 25
 standard error of the log loss is then .013 to .017 (measured)."""
 
 
+@checked_call
 def compare(
     classifiers: object = None,
     X: object = None,
@@ -47,6 +49,7 @@ def compare(
     random_state: int | None = 0,
     n_jobs: int | None = 1,
     progress: Progress = "auto",
+    sample_weight: object = None,
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
@@ -88,7 +91,10 @@ def compare(
         n_jobs: parallel processes, -1 for one per core; timings then include competition between
             fits.
         progress: "auto" shows a bar in a terminal and in a notebook; True or False force it. Stacks
-            and samplers have a `progress` of their own.
+            and samplers have a `progress` of their own, which False turns off too.
+        sample_weight: None: every row counts once. Weights are refused: scores and their standard
+            errors are those of rows. Rows of whole weights can be repeated, the copies of each in
+            one group.
 
     Raises:
         BayesgenError: invalid arguments or rows. Errors raised by a fit carry a note with the
@@ -103,6 +109,13 @@ def compare(
         >>> list(bg.compare(X[:90], y[:90], cv=2).table.index)
         ['stack', 'exact Bayes', 'MAP', 'MLE', 'frequencies', 'logistic']
     """
+    if sample_weight is not None:
+        raise UnsupportedOperation(
+            "compare has no weights: scores and their standard errors are those of rows.",
+            "Repeat rows of whole weights, the copies of each in one group: "
+            "k = numpy.repeat(range(len(X)), sample_weight), then "
+            "bg.compare(X.iloc[k], y.iloc[k], groups=k).",
+        )
     rivals = (cast(RivalName, rivals),) if isinstance(rivals, str) else rivals
     options: dict = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
     options |= {"groups": groups, "by": by}

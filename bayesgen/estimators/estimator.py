@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain, predict
+from bayesgen.calls import checked_calls
 from bayesgen.classes import Spec, kept
 from bayesgen.errors import BayesgenError, Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
@@ -51,6 +52,7 @@ LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
 """Arguments that may be learned from rows, which are then kept for the next call."""
 
 
+@checked_calls
 class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     """A classifier without its verbs: arguments, fitted state, and rows as it reads them.
 
@@ -87,6 +89,11 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     """P(y = k given all rows) of the rows of the last fit that have no label."""
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Check calls of the methods of the class."""
+        super().__init_subclass__(**kwargs)
+        checked_calls(cls)
 
     # -- hooks for subclasses ----------------------------------------------------------------------
 

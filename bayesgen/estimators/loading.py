@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 
+from bayesgen.calls import checked_call
 from bayesgen.errors import InvalidFile
 from bayesgen.errors.files import unusable_model
 from bayesgen.estimators.classifier import Classifier
@@ -10,6 +11,7 @@ from bayesgen.estimators.saving import ModelFile
 from bayesgen.persist import read_model
 
 
+@checked_call
 def load(
     path: str | os.PathLike, *, classes: Iterable[type] = (), story: Callable | None = None
 ) -> Classifier:

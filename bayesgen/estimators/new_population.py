@@ -25,7 +25,7 @@ from bayesgen.prevalence import (
     estimated,
     table_of_shift,
 )
-from bayesgen.table import Table, copies_of
+from bayesgen.table import Table, copies_of, require_same_order
 from bayesgen.typing import DataFrame, Encoded, Labels, Weights
 
 MOST_LEFT_OUT = 20_000
@@ -58,6 +58,7 @@ class PopulationModel:
         checked: whether label shift is.
         """
         posterior, encoded, n_rows = self.fit.encode(X_new)
+        require_same_order(X_new, sample_weight=request.sample_weight)
         weight = validation.weights_of(request.sample_weight, n_rows)
         groups = self.groups_of(encoded, n_rows)
         return estimated(
@@ -109,6 +110,7 @@ class PopulationModel:
         self, X: object, y: object, weight: object
     ) -> tuple[object, np.ndarray, np.ndarray]:
         """Return rows that have a label and a weight above 0, their class codes and weights."""
+        require_same_order(X, y=y, sample_weight=weight)
         codes = validation.class_codes(y, self.classes)
         weights = validation.weights_of(weight, len(codes))
         labeled = np.flatnonzero((codes != UNLABELLED) & (weights > 0))

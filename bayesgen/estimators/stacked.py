@@ -88,7 +88,7 @@ from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.prevalence import Prevalence
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import Schema
+from bayesgen.schema import Schema, check_spreads
 from bayesgen.table import (
     Name,
     Table,
@@ -438,6 +438,8 @@ class StackedClassifier(Classifier):
             raise fewer_than_two_classes(rows, ROWS_OF_TWO)
         table = rows.labelled.table
         if parameters.is_automatic(self.members):
+            # whatever each of them reads: a forest of such columns would be all that is left
+            check_spreads(rows.table)
             announce(table, len(rows.present), self._structures(table))
         return self._listed(table)
 

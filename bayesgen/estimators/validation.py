@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.errors.data import TARGET, wrong_length, zero_weights
+from bayesgen.errors.data import TARGET, weights_out_of_range, wrong_length, zero_weights
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.membership import among
 from bayesgen.schema import absent_columns, blank_text
@@ -25,8 +25,13 @@ from bayesgen.table import (
     read_table,
     read_target,
     require_container,
+    require_same_order,
 )
 from bayesgen.typing import Labels, Membership, Weights
+
+LEAST_WEIGHT, MOST_WEIGHT = 1e-300, 1e15
+"""Sums of weights: the reciprocal of a smaller one is infinite; from 2^53 = 9e15 on, a count of
+rows stays the same when a row is left out of it."""
 
 
 def training_rows(
@@ -52,6 +57,7 @@ def training_rows(
         BayesgenError: invalid rows, labels or weights. Messages keep the wording that
             scikit-learn's conformance suite expects.
     """
+    require_same_order(X, y=y, sample_weight=sample_weight)
     weight, kept = weights_of(sample_weight, table.n_rows), None
     if sample_weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
@@ -191,6 +197,10 @@ def weights_of(sample_weight: object, n_rows: int) -> Weights:
         )
     if not weight.any():
         raise zero_weights()
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not LEAST_WEIGHT <= total <= MOST_WEIGHT:
+        raise weights_out_of_range(total, LEAST_WEIGHT, MOST_WEIGHT)
     return weight
 
 

@@ -82,7 +82,7 @@ class FeatureDisplay(Display):
         pyplot()  # refuse before anything is computed
         table = read_table(X)
         densities = [_density(clf, table, column) for column in _chosen(table, features)]
-        display = cls(densities, clf.classes_.tolist(), probing.labels(y)).plot(ax=ax)
+        display = cls(densities, clf.classes_.tolist(), probing.labels(X, y)).plot(ax=ax)
         if ax is None and features is None:
             _count_columns(display, table)
         return display

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesgen.calls import checked_calls
 from bayesgen.plots.style import Axes, Option, pyplot, tidy
 from bayesgen.typing import Self
 
@@ -26,6 +27,11 @@ class Display(abc.ABC):
     axes_: list | None = dataclasses.field(default=None, init=False, repr=False)
     _framed: ClassVar[bool] = False
     """Whether the panels keep all four spines."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Check calls of its methods."""
+        super().__init_subclass__(**kwargs)
+        checked_calls(cls)
 
     @property
     def ax_(self) -> Axes:

@@ -76,7 +76,7 @@ class IntervalDisplay(Display):
         if len(order) > MOST_ROWS:
             order = order[np.linspace(0, len(order) - 1, MOST_ROWS).astype(int)]
         interval = clf.predict_interval(X, prob)[order, k]
-        truth = None if y is None else probing.labels(y)[order]
+        truth = None if y is None else probing.labels(X, y)[order]
         return cls(probability[order], interval, order, truth, name, prob, k).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:

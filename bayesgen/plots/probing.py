@@ -7,12 +7,13 @@ from jaxtyping import Float, Shaped
 
 from bayesgen.errors.data import unknown_columns
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.table import Name, Table, TableColumn, build_frame, read_target
+from bayesgen.table import Name, Table, TableColumn, build_frame, read_target, require_same_order
 from bayesgen.typing import Joint
 
 
-def labels(y: object) -> Shaped[np.ndarray, " row"]:
-    """Return the label of each row, None without one; InvalidData where y is no labels."""
+def labels(X: object, y: object) -> Shaped[np.ndarray, " row"]:
+    """Return the label of each row of X, None without one; InvalidData where y is no labels."""
+    require_same_order(X, y=y)
     target = read_target(y, silent=True)
     return np.array([*target.classes.tolist(), None], dtype=object)[target.codes]
 

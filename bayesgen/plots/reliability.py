@@ -10,7 +10,7 @@ from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import Predicting
 from bayesgen.plots.style import FAINT, INK, Axes, Option, color, pyplot
-from bayesgen.table import read_target
+from bayesgen.table import read_target, require_same_order
 
 COUNTS_SHARE = 0.18
 """Height of the histogram of rows at the foot of a panel, as a share of it."""
@@ -56,6 +56,7 @@ class ReliabilityDisplay(Display):
             options: `prob`, `resamples` and `random_state` of the bands.
         """
         pyplot()  # refuse before anything is computed
+        require_same_order(X, y=y)
         return cls.from_predictions(y, clf.predict_proba(X), clf.classes_, ax=ax, **options)
 
     @classmethod

@@ -6,7 +6,7 @@ All other columns are integrated out, as missing ones are.
 import dataclasses
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from bayesgen.errors import InvalidData
@@ -94,7 +94,7 @@ class DensityDisplay(_Plane):
         """
         pyplot()  # refuse before anything is computed
         table = read_table(X)
-        values, plane = _plane(clf, table, y, features, points)
+        values, plane = _plane(clf, table, probing.labels(X, y), features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
         return cls(*plane, density).plot(ax=ax)
 
@@ -172,7 +172,7 @@ class RegionDisplay(_Plane):
         """
         pyplot()  # refuse before anything is computed
         table, square = read_table(X), (points, points)
-        values, plane = _plane(clf, table, y, features, points)
+        values, plane = _plane(clf, table, probing.labels(X, y), features, points)
         frame = probing.probe(table, values)
         proba = clf.predict_proba(frame)
         unsure = None
@@ -210,7 +210,11 @@ class RegionDisplay(_Plane):
 
 
 def _plane(
-    clf: FittedClassifier, table: Table, y: ArrayLike, features: tuple, points: int
+    clf: FittedClassifier,
+    table: Table,
+    labels: Shaped[np.ndarray, " row"],
+    features: tuple,
+    points: int,
 ) -> tuple[dict[Name, np.ndarray], tuple]:
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
@@ -224,7 +228,7 @@ def _plane(
     names = tuple(column.name for column in pair)
     values = {names[0]: np.tile(across, points), names[1]: np.repeat(up, points)}
     rows = np.column_stack([column.values for column in pair])
-    return values, (across, up, names, clf.classes_.tolist(), rows, probing.labels(y))
+    return values, (across, up, names, clf.classes_.tolist(), rows, labels)
 
 
 def _heights(log_density: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
+from bayesgen.calls import checked_calls
 from bayesgen.classes import ClassPrior, Spec, kept, stated_prior
 from bayesgen.errors.arguments import out_of_range, wrong_classes
 from bayesgen.errors.operations import label_shift_rejected
@@ -25,6 +26,7 @@ UNCHECKED = (
 )
 
 
+@checked_calls
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prevalence:
     """The posterior distribution of the class frequencies of a population.

@@ -1,5 +1,6 @@
 """Schema: the columns of a fit, from table to encoded blocks and back to a dataframe."""
 
+from bayesgen.schema.blocks import check_spreads as check_spreads
 from bayesgen.schema.columns import GROUPS as GROUPS
 from bayesgen.schema.columns import MISSING as MISSING
 from bayesgen.schema.columns import BlockSpec as BlockSpec

@@ -19,7 +19,7 @@ from bayesgen.schema.level_codes import (
 from bayesgen.schema.matching import MatchedTable
 from bayesgen.schema.power_transform import PowerTransform, PowerTransforms
 from bayesgen.schema.suspects import not_numeric
-from bayesgen.table import Name, TableColumn, check_counts, free
+from bayesgen.table import Name, Table, TableColumn, check_counts, free
 from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Block
 
@@ -429,6 +429,16 @@ def first_observed(values: Float[np.ndarray, " row"]) -> float:
     """Return the first value that is not NaN, or NaN."""
     observed = ~np.isnan(values)
     return float(values[observed.argmax()]) if observed.any() else float("nan")
+
+
+def check_spreads(table: Table) -> None:
+    """Reject a table whose numbers vary too little, whichever blocks are to read it.
+
+    Raises:
+        InvalidData: as `check_spread`.
+    """
+    if numbers := [column for column in table.columns if column.kind == "number"]:
+        check_spread(numbers, np.array([first_observed(column.values) for column in numbers]))
 
 
 def check_spread(columns: list[TableColumn], origin: Float[np.ndarray, " feature"]) -> None:

@@ -16,6 +16,7 @@ from bayesgen.table.content import row_keys as row_keys
 from bayesgen.table.content import uniform as uniform
 from bayesgen.table.copies import Copies as Copies
 from bayesgen.table.copies import copies_of as copies_of
+from bayesgen.table.order import require_same_order as require_same_order
 from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table

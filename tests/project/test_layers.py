@@ -14,6 +14,7 @@ ORDER = (
         "typing",
         "errors",
         "arguments",
+        "calls",
         "progress_bar",
         "optimize",
         "membership",

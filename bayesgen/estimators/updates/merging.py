@@ -167,8 +167,9 @@ def _require_same_priors(earlier: TrainingState, later: TrainingState) -> None:
 def _require_same_positions(earlier: TrainingState, later: TrainingState) -> None:
     """Reject levels in another order where a prior states a number for each by its position."""
     for name, likelihood in earlier.likelihoods.items():
-        # a guess that is not stated is None
-        values = [getattr(likelihood, field) for field in likelihood.axes]
+        # of an average over priors those of each; a guess that is not stated is None
+        priors = likelihood.components
+        values = [getattr(prior, field) for prior in priors for field in prior.axes]
         stated = any(np.ndim(value) for value in values if value is not None)
         if likelihood.kind != "levels" or not stated:
             continue

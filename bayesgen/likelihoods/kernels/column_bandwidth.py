@@ -32,15 +32,22 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
 
     If the interquartile range is 0 the standard deviation is used, as in R. For a class of constant
     values the spread of all classes together is used. (R uses |x[1]|, or 1 if that is 0 too, which
-    depends on the unit and the origin of the column.)
+    depends on the unit and the origin of the column.) Rows that weigh 1 or less in all, such as
+    weights that sum to 1, are shares: their spread is that of as many rows as there are values.
 
     Source: Silverman, Density Estimation (1986), equation 3.31.
     """
     out = np.empty((rows.n_classes, rows.n_features))
     for k, j in np.ndindex(out.shape):
         values = rows.borrowed(k, j)
-        out[k, j] = nrd0(*values) or nrd0(*values, spread(*rows.pooled(j))) or np.nan
+        out[k, j] = nrd0(*values) or nrd0(*values, spread_of_all(*rows.pooled(j))) or np.nan
     return out
+
+
+def spread_of_all(value: Cells, weight: Cells) -> float:
+    """Return the spread of all classes together; arguments as of `spread`."""
+    total = weight.sum()
+    return spread(value, weight * len(value) / total if 0 < total <= 1 else weight)
 
 
 def nrd0(value: Cells, weight: Cells, otherwise: float = 0.0) -> float:
