@@ -233,7 +233,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
 
 def kept(spec: Spec) -> Spec:
     """Return a `class_prior=` argument to keep: the caller may edit an array or a dict later."""
-    return copy.deepcopy(by_label("class_prior", spec))
+    return copy.deepcopy(spec)
 
 
 def stated_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:

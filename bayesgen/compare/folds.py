@@ -9,7 +9,7 @@ from jaxtyping import Int, Shaped
 from bayesgen import arguments
 from bayesgen.errors import Cure, InvalidArgument, InvalidData, Words
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.errors.data import too_few_classes
+from bayesgen.errors.data import SELECTION, too_few_classes
 from bayesgen.errors.notes import Note
 from bayesgen.typing import Labels
 
@@ -46,8 +46,7 @@ def split(
 
     codes = None if groups is None else _group_codes(groups, len(y))
     if len(classes) < 2:
-        cure = Cure("Check the selection of rows.", "Check the rows of the file, and --target.")
-        raise too_few_classes(classes.tolist(), cure=cure)
+        raise too_few_classes(classes.tolist(), cure=SELECTION)
     notes: tuple[Note, ...] = ()
     if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
         splitter = check_cv(cv)

@@ -303,6 +303,7 @@ def wrong_length(n_labels: Count, n_rows: Count) -> InvalidData:
     )
 
 
+SELECTION = Cure("Check the selection of rows.", "Check the rows of the file, and --target.")
 NAME_CLASSES = Cure(
     "Check the selection of rows, or name all classes in partial_fit(X, y, classes=[...]).",
     "Check the rows of the file, and --target.",

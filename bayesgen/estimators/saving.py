@@ -149,7 +149,8 @@ class ModelFile(Registry):
             return None
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
-        fitted = {key: part for key, part in state.items() if key not in skipped}
+        kept = state.items()
+        fitted = {k: arguments.by_label(k, part) for k, part in kept if k not in skipped}
         if self.rows and value is self.root:
             fitted[ROWS] = [rows.as_data() for rows in self.rows]
         return self.name_of(cls), {"parameters": parameters, "fitted": fitted}

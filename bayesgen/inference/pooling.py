@@ -307,17 +307,34 @@ class _Regressions:
     ) -> Float[np.ndarray, "prior row class"]:
         """Return log class probabilities of each row after one Newton step without it.
 
+        With r the contrasts of a row times R, C = diag(p) - p p' and e = p - y, its logits move by
+
+            r r' (I - C r r')^-1 e = r (I - r' C r)^-1 r' e,
+
+        by the system that is smaller: of the classes, or of the parts.
+
         roots: R with R R' the covariance of the weights.
         """
         n_rows, n_classes, size = self.x.shape
-        n_priors, identity = len(weights), np.eye(n_classes)
+        n_priors, identity = len(weights), np.eye(min(n_classes, size))
         out = np.empty((n_priors, n_rows, n_classes))
         for rows in self._chunks():
             log_proba, residual = self._log_proba(rows, weights)
+            if not roots.any():  # stated weights, which no row moves: nothing to solve
+                out[:, rows] = log_proba
+                continue
             p, x = np.exp(log_proba), self.x[rows]
             shape = n_priors, len(x), n_classes, size
             root = (x.reshape(len(x) * n_classes, size) @ roots).reshape(shape)
             away = np.minimum(self.weight[rows], 1.0)[:, None, None]
+            if size < n_classes:
+                root *= np.sqrt(away)
+                across, weighted = np.swapaxes(root, 2, 3), p[..., None] * root
+                mean = weighted.sum(axis=2)
+                curvature = across @ weighted - mean[..., None] * mean[..., None, :]
+                pull = np.linalg.solve(identity - curvature, across @ residual[..., None])
+                out[:, rows] = log_proba + (root @ pull)[..., 0]
+                continue
             spread = away * (root @ np.swapaxes(root, 2, 3))
             curvature = p[..., None] * (identity - p[..., None, :])
             pull = np.linalg.solve(identity - curvature @ spread, residual[..., None])

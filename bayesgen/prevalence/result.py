@@ -146,7 +146,7 @@ def class_prior_of(value: Spec | Prevalence, classes: np.ndarray) -> tuple[Spec,
     if isinstance(value, Prevalence):
         prior = value.class_prior(classes)
         return prior.probs, prior
-    return kept(value), stated_prior(value, classes)
+    return kept(arguments.by_label("class_prior", value)), stated_prior(value, classes)
 
 
 def require_prevalence(value: object) -> Prevalence:

@@ -99,7 +99,7 @@ def test_durations_grow_with_every_size(rows):
 
 
 def test_many_classes_are_announced_and_few_are_not():
-    """The seconds of 15 tables are measured in `stack/duration.py`; here that they are asked."""
+    """The seconds of 19 tables are measured in `stack/duration.py`; here that they are asked."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(2000, 40)), columns=[f"x{j}" for j in range(40)])
     table = bg.StackedClassifier()._training_rows(X, np.arange(2000) % 2, None, reset=True).table

@@ -26,20 +26,23 @@ PER_CELL = 1.2e-5
 """Seconds of a judged row under a class, for each cell of a joint table of incomplete rows."""
 PER_SPLIT = 5e-6
 """Seconds of n log n, n rows, of a forest, for the square root of the columns."""
-PER_PAIR, PER_CUBE = 5e-7, 1.2e-7
-"""Seconds of an incomplete row of a joint member under a class: for each pair of columns, and times
-the cube of its missing cells. All nine fitted to 15 tables (one core of a shared machine, one thread; rows x
-numbers + levels of so many values, classes, share missing; seconds of processor measured and
-estimated):
+PER_GAP, PER_PAIR, PER_CUBE = 4e-5, 5e-7, 1.2e-7
+"""Seconds of an incomplete row of a joint member under a class, for each pair of columns, and times
+the cube of its missing cells.
 
-    300 x 5, 2             .6    .6    1,000 x 20, 2, .2         5.2   5.7
-    1,000 x 20, 2         2.2   2.2    1,000 x 5 + 5 of 4, 2     1.8   2.3
-    5,000 x 20, 2         7.3   4.3    1,000 x 10 of 30, 2       1.4   1.3
-    20,000 x 10, 3        5.7   6.7    2,000 x 20 of 5, 5       10     12
-    500 x 90, 2           5.8   6.2    900 x 2 + 2 of 40, 5      9.0   10
-    2,000 x 10, 10        4.9   5.9    1,000 x 4, 50             8.0   6.7
-    2,000 x 30, 10         11    11    1,000 x 3 + 2 of 10, 30, .1   42   42
-    300 x 20, 2, .2       3.1   2.6
+All ten are fitted to tables on one thread of a machine with other work. Rows x numbers + levels of
+so many values, classes, share of missing cells; seconds of processor measured, and estimated:
+
+    300 x 5, 2             .6    .6    1,000 x 20, 2, .2              5.2   5.8
+    1,000 x 20, 2         2.2   2.3    300 x 20, 2, .2                3.1   2.6
+    5,000 x 20, 2         7.3   4.3    300 x 6, 40, .1                6.1   5.0
+    20,000 x 10, 3        5.7   6.7    1,000 x 5, 30, .1             11     9.8
+    500 x 90, 2           5.8   6.4    400 x 5, 80, .1                9.6  11
+    2,000 x 10, 10        4.9   6.1    1,000 x 5 + 5 of 4, 2          1.8   2.7
+    2,000 x 30, 10       11    11      1,000 x 10 of 30, 2            1.4   1.3
+    1,000 x 4, 50         8.0   6.8    2,000 x 20 of 5, 5            10    13
+    400 x 5, 80           5.3   5.2    900 x 2 + 2 of 40, 5           9.0  14
+                                       1,000 x 3 + 2 of 10, 30, .1   42    58
 """
 
 
@@ -102,8 +105,8 @@ class Sizes:
             scored += PER_CELL * self.judged * self.classes * math.prod(self.levels)
         # no missing number slows down the others
         if member.joint:
-            pairs, cube = PER_PAIR * self.numbers**2, PER_CUBE * self.missing**3
-            scored += self.incomplete * self.classes * (pairs + cube)
+            each = PER_GAP + PER_PAIR * self.numbers**2 + PER_CUBE * self.missing**3
+            scored += self.incomplete * self.classes * each
         return PER_MEMBER + PER_COLUMN * self.columns + scored
 
 
