@@ -263,7 +263,7 @@ def without_bars(classifier: AnyClassifier) -> AnyClassifier:
         if name.split("__")[-1] == "progress" and value in ("auto", True):
             quiet.set_params(**{name: False})
         elif dataclasses.is_dataclass(value) and getattr(value, "progress", None) in ("auto", True):
-            quiet.set_params(**{name: dataclasses.replace(cast(Any, value), progress=False)})
+            quiet.set_params(**{name: dataclasses.replace(value, progress=False)})
     return quiet
 
 

@@ -88,6 +88,18 @@ def test_a_scale_of_zero_keeps_the_center():
     assert not pool.roots[0][[0, 2]].any()
 
 
+def test_rows_left_out_by_the_smaller_system_are_those_by_the_larger():
+    """Parts that no class differs in change nothing, but make more parts than classes."""
+    x, *rest = some_parts(40, 3, 7, seed=6)
+    same = np.ones((40, 5, 7))
+    priors = pooling.stack_priors(3, 3)
+    few, by_parts = pooling.learned_pool(x, *rest, **priors)
+    priors = {name: array[:, [0, 1, 2, 2, 2, 2, 2, 2]] for name, array in priors.items()}
+    many, by_classes = pooling.learned_pool(np.concatenate([x, same], axis=1), *rest, **priors)
+    np.testing.assert_allclose(by_parts, by_classes, atol=1e-7)
+    np.testing.assert_allclose(few.weights, many.weights[:, :3], atol=1e-7)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_more_parts_than_rows_have_the_answers_of_all_directions(classes, monkeypatch):
     """Modes, left-out rows and the covariance of draws are those of weights taken one by one."""
