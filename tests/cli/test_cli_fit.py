@@ -276,7 +276,7 @@ def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
     for text, arguments, sentence in (
         ("a,y\n1,u\n2,u\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
         ("a,y\n1,u\n2,\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
-        ("a,y\n1,\n2,\n", ("--target", "y"), "the column of classes has 0 classes"),
+        ("a,y\n1,\n2,\n", ("--target", "y"), "the column of classes has no label in any of 2 rows"),
         ("a,y\n", ("--target", "y"), "has column names but no rows"),
         ("a,a,y\n1,2,u\n", ("--target", "y"), "more than one column named"),
     ):

@@ -7,9 +7,8 @@ import pytest
 import told_otherwise as told
 
 import bayesgen as bg
-from bayesgen.estimators.stack import interactions
 from bayesgen.estimators.stack.member import FOLDS, folds_of
-from bayesgen.interactions import forest, term
+from bayesgen.interactions import forest
 from bayesgen.interactions.content_order import ContentOrder
 from bayesgen.schema import bins
 from bayesgen.table import Copies, TableColumn
@@ -50,7 +49,7 @@ def test_a_stack_does_not_depend_on(name, change):
 def test_the_tables_have_every_interaction():
     """A law over stacks in which nothing joined would hold for want of it."""
     joined = set()
-    for table in (told.gaps_and_levels, told.pairs_of_levels, told.wide):
+    for table in (told.TABLES["product"], told.pairs_of_levels, told.wide):
         table().proba(fitted := stack())
         pairs = ["pair"] if fitted._interactions.pairs else []
         joined |= {*fitted.weights_, *pairs}
@@ -70,20 +69,14 @@ def every_column_varies(column):
     return not column.is_missing
 
 
-def all_levels(block, position, levels, encoded):
-    return term.Cell(block, position, levels)
-
-
 @pytest.mark.parametrize(
     ("name", "change", "owner", "attribute", "fault"),
     [
-        ("gaps", told.classes_renamed, forest.ContentOrder, "of", by_name),
-        ("gaps", told.columns_renamed, forest.ContentOrder, "of", by_name),
-        ("gaps", told.levels_renamed, forest.ContentOrder, "of", by_name),
-        ("gaps", told.numbers_reflected, forest.ContentOrder, "of", by_name),
-        ("gaps", told.constant_number, forest, "varying", all_cells),
+        ("product", told.classes_renamed, forest.ContentOrder, "of", by_name),
+        ("product", told.columns_renamed, forest.ContentOrder, "of", by_name),
+        ("product", told.numbers_reflected, forest.ContentOrder, "of", by_name),
+        ("product", told.constant_number, forest, "varying", all_cells),
         ("whole", told.constant_level, TableColumn, "varies", property(every_column_varies)),
-        ("gaps", told.levels_without_rows, interactions.Cell, "seen", all_levels),
         ("product", told.numbers_reflected, bins, "_skewed_downward", lambda *args: False),
     ],
 )

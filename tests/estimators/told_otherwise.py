@@ -65,17 +65,11 @@ def pairs_of_levels(n=120):
 
 
 def gaps_and_levels():
-    """Return rows of levels and numbers with gaps, some of which are weighed.
-
-    The signs of two numbers tell of the class together, so that a forest joins.
-    """
+    """Return rows of levels and two numbers with gaps, some of which are weighed."""
     X, y = passengers(18)
     rng = np.random.default_rng(1)
     X["fare"] = np.exp(rng.normal(size=len(X)) + (X["passengerClass"] == "1st"))
     X["deck"] = rng.choice([*"ABCDE"], len(X))
-    side = np.where(y == "yes", 1.0, -1.0)
-    X["dose"], X["tone"] = rng.normal(size=(2, len(X)))
-    X["tone"] = np.abs(X["tone"]) * side * np.sign(X["dose"])
     y = y.to_numpy(object)[: len(X) - 8]
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     return Told(holed(X, 0.15)[0], y, "yes", weight)
