@@ -134,7 +134,7 @@ def deduplicate_warnings(
     *silent: type[BayesgenWarning],
     rows: Sequence[int] | None = None,
     part: str = "",
-    known: set[tuple[type, str]] | None = None,
+    earlier: set[tuple[type, str]] | None = None,
 ) -> Generator[None]:
     """Issue each warning of the block once, at its end: several models give the same ones.
 
@@ -145,7 +145,7 @@ def deduplicate_warnings(
             hides cells by design.
         rows: as the user counts them, those that warnings and an error of the block count from 0.
         part: the name of the part that holds the rows.
-        known: kinds and subjects of the warnings of earlier blocks, which are not issued again;
+        earlier: kinds and subjects of the warnings of earlier blocks, which are not issued again;
             those of this block are added.
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -155,15 +155,15 @@ def deduplicate_warnings(
         except BayesgenError as error:
             error.at(part=part, rows=rows)
             raise
-    known, firsts = set() if known is None else known, []
+    earlier, firsts = set() if earlier is None else earlier, []
     for warning in caught:
         message, about = warning.message, (str(warning.message),)
         if isinstance(message, BayesgenWarning):
             about = message.subjects  # without the place
             message.at(part=part, rows=rows)
         subjects = {(type(message), subject) for subject in about}
-        firsts += [] if subjects <= known else [warning]
-        known |= subjects
+        firsts += [] if subjects <= earlier else [warning]
+        earlier |= subjects
     for first in firsts:
         if isinstance(first.message, silent):
             continue

@@ -354,7 +354,7 @@ def too_few_classes(
 def weights_out_of_range(total: float, least: float, most: float) -> InvalidData:
     """The weights of all rows are too large, or too small, to be counts of rows."""
     return InvalidData(
-        "sample_weight sums to {total:.3g}; from {least:.0e} to {most:.0e} is allowed, beyond "
+        "sample_weight sums to {total:.3g}; from {least:g} to {most:g} is allowed, beyond "
         "which a row more or less is lost in rounding.",
         "Pass sample_weight / numpy.max(sample_weight).",
         total=total,

@@ -164,8 +164,10 @@ class Classifier(Estimator):
                 a DataFrame name the classes, those of an array are the classes 0, 1, ... A row
                 counts as these fractions of a row in each class; zeros or missing cells alone mark
                 an unlabeled row.
+                Rows are matched by position; a Series or DataFrame with the index labels of X in
+                another order is refused, here and wherever rows have labels or weights.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
-                it. With y="column" also the name of a column.
+                it; they sum to 1e15 at most. With y="column" also the name of a column.
 
         Raises:
             BayesgenError: invalid rows, labels, weights or prior; the message names the column, the

@@ -14,11 +14,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.compare import compare
+from bayesgen.compare.cross_validation import without_bars
 from bayesgen.errors import BayesgenError, InvalidArgument
 from bayesgen.estimators.compared import default_sizes
 
@@ -311,3 +314,21 @@ def test_few_rows_are_fitted_where_every_class_has_two_and_folds_have_enough(cou
 def test_rows_without_labels_are_not_compared(given):
     with pytest.raises(InvalidArgument, match=r"needs rows and their labels: bg.compare\(X, y\)"):
         bg.compare(*given)
+
+
+def test_a_comparison_without_a_bar_turns_off_those_of_its_parts(iris):
+    stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA(inference=bg.NUTS(progress=True))])
+    quiet = without_bars(make_pipeline(StandardScaler(), stack))[-1]
+    assert quiet.progress is False and quiet.members[1].inference.progress is False
+    assert stack.progress == "auto" and stack.members[1].inference.progress is True
+    assert without_bars(GaussianNB()).get_params() == GaussianNB().get_params()
+    seen = []
+
+    class Watched(bg.StackedClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(self.progress)
+            return super().fit(X, y, sample_weight)
+
+    for progress in (False, "auto"):
+        bg.compare({"stack": Watched(["naive"])}, *iris, cv=2, progress=progress)
+    assert seen == [False, False, "auto", "auto"]

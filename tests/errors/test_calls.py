@@ -60,7 +60,8 @@ def test_every_verb_refuses_an_unknown_argument(kind):
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         own = inspect.signature(method).parameters.values()
         ours = "bayesgen" in method.__module__ and not name.startswith("_")
-        if not ours or name in ("get_params", "set_params") or any(p.kind == 4 for p in own):
+        # scikit-learn wraps transform in a function of its own
+        if not ours or name == "transform" or any(p.kind is p.VAR_KEYWORD for p in own):
             continue
         with pytest.raises(errors.InvalidArgument, match=rf"\.{name}\(\) has no argument 'zzz'"):
             getattr(clf, name)(zzz=1)

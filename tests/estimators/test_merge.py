@@ -226,3 +226,13 @@ def test_batches_at_a_discount_count_as_many_as_the_docstring_says(iris):
     for _ in range(60):
         clf.partial_fit(X, y, discount=0.8)
     assert clf.state_.statistics.count.sum() == pytest.approx(150 / (1 - 0.8), rel=1e-5)
+
+
+@pytest.mark.parametrize("make", [partial(bg.NaiveBayes, columns="average"), bg.NaiveBayes])
+def test_levels_that_one_alone_has_seen_under_an_average_over_columns(make, passengers):
+    X, y = passengers
+    X = X.drop(columns="age").astype(object)
+    parts = np.split(np.argsort(X["passengerClass"].to_numpy(), kind="stable"), [50, 120])
+    classifiers, whole = fits(make, X, y, parts), make().fit(X, y)
+    for order in (classifiers, classifiers[::-1]):
+        same(merged(order), whole, X)

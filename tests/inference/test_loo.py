@@ -383,3 +383,29 @@ def test_draws_of_nuts_are_reweighed(power_transform):
     away = (found - exact.loo()).to_numpy()[good]
     assert good.mean() > 0.5
     assert np.abs(away).max() < 0.11 and np.abs(away.mean(axis=0)).max() < 0.022
+
+
+A = np.array([0.3, np.nan, 1.1, -0.4, 2.0, np.nan, 0.7, 1.6, -1.2, 0.1])
+GAPS_TOGETHER = pd.DataFrame({"a": A, "b": A**2})
+CONSTANT = {"numbers": 7.5, "numbers with gaps": np.where(np.arange(10) < 2, np.nan, 7.5)}
+
+
+@pytest.mark.parametrize("constant", CONSTANT)
+@pytest.mark.parametrize("columns", [["a"], ["a", "b"]])
+@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+def test_rows_without_any_informative_cell_beside_a_constant_column(make, columns, constant):
+    """They have one cell each, of a column that says nothing: they count as without cells."""
+    y, X = np.arange(10) % 2, GAPS_TOGETHER[columns]
+    alone = make(inference="expected").fit(X, y).loo()
+    with pytest.warns(bg.errors.SuspiciousColumn):
+        clf = make(inference="expected").fit(X.assign(c=CONSTANT[constant]), y)
+    np.testing.assert_allclose(clf.loo().log_proba, alone.log_proba, rtol=0, atol=1e-12)
+
+
+def test_a_stack_of_one_number_with_gaps_beside_a_constant_column():
+    y = np.array([0, 1, 0, 1, 0, 0, 1, 1, 0, 1])
+    with pytest.warns(bg.errors.SuspiciousColumn):
+        clf = bg.StackedClassifier(["naive", "linear"], progress=False).fit(
+            pd.DataFrame({"a": A, "c": 7.5}), y
+        )
+    assert np.isfinite(clf.loo().log_proba).all()

@@ -115,3 +115,14 @@ def test_the_pair_that_interacts_is_found():
 def test_pairs_of_columns_that_do_not_interact_are_not_found():
     pairs = [found(lambda a, b, c, d, e: 0.7 * a - 0.5 * b + 0 * c, seed) for seed in range(40)]
     assert sum(len(names) for names in pairs) <= 2
+
+
+def test_a_row_with_one_of_the_cells_missing_is_left_out_of_no_count():
+    """A level of one row, which lacks the other column: 0 rows less 1 had a logarithm taken."""
+    encoded = {"a": np.array([[0], [1], [0], [1]]), "b": np.array([[0], [0], [1], [-1]])}
+    y, weight = np.array([0, 0, 0, 1]), np.ones(4)
+    pair = counted(encoded, y, weight)
+    assert (pair.left_out(encoded, y, weight)[3] == 0).all()
+    others = counted(only(encoded, [0, 1, 2]), y[:3], weight[:3])
+    kept = only(encoded, [0])
+    np.testing.assert_array_equal(pair.log_density(kept), others.log_density(kept))

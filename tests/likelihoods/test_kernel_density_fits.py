@@ -119,3 +119,14 @@ def test_what_makes_no_kernel_density_is_refused():
         with pytest.raises(InvalidArgument) as caught:
             KernelDensity(**options)
         assert stated in str(caught.value)
+
+
+@pytest.mark.parametrize("bandwidth", ["nrd0", "posterior"])
+def test_weights_that_sum_to_one_leave_a_column_its_spread(bandwidth):
+    """They warned that the column is constant, and ignored it."""
+    x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    x[:, 0] += y
+    clf = bg.NaiveBayes(KernelDensity(bandwidth), class_prior="uniform")
+    clf.fit(x, y, sample_weight=np.full(30, 1 / 30))
+    assert abs(clf.predict_proba(x) - 0.5).max() > 0.1
+    assert np.isfinite(clf.loo().log_proba).all()

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayesgen as bg
+from bayesgen.errors import InvalidData
 from bayesgen.estimators.validation import weights_of
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.schema.blocks import FIRST_ROWS, TOGETHER, less
@@ -129,3 +130,20 @@ def test_dates_and_other_kinds_are_no_labels(labels):
 
 def test_missing_dates_mark_rows_without_a_label():
     assert read_target(np.array(["NaT"] * 2, dtype="datetime64[D]")).n_missing == 2
+
+
+@pytest.mark.parametrize("weight", [1e18, 1e19, 1e150, 1e300, 1e-310])
+@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, lambda: bg.StackedClassifier(["naive"])])
+def test_weights_that_are_no_counts_are_refused_by_all_and_the_cure_works(make, weight):
+    X, y = pd.DataFrame({"a": np.arange(12.0) % 5}), np.arange(12) % 2
+    sample_weight = np.full(12, weight)
+    with pytest.raises(InvalidData, match=r"sums to .*sample_weight / numpy\.max\(sample_w"):
+        make().fit(X, y, sample_weight=sample_weight)
+    make().fit(X, y, sample_weight=sample_weight / np.max(sample_weight))
+
+
+@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, bg.StackedClassifier])
+def test_columns_that_vary_too_little_are_refused_by_all_in_one_sentence(make):
+    X, y = pd.DataFrame({"a": np.arange(12.0) % 5, "b": np.arange(12.0)}), np.arange(12) % 2
+    with pytest.raises(InvalidData, match="column 'a' varies by only 4e-300 over its rows"):
+        make().fit(1e-300 * X, y)

@@ -111,18 +111,18 @@ class Answers:
         """The names of the columns of the answers."""
         return self.schema.names
 
-    def __call__(self, part: Part, known: set | None = None) -> Any:
+    def __call__(self, part: Part, earlier: set | None = None) -> Any:
         """Return the answers to a part of a source, as a pyarrow Table.
 
         Args:
             part: some rows.
-            known: what earlier parts have warned of, see `deduplicate_warnings`; None: nothing.
+            earlier: what earlier parts have warned of, see `deduplicate_warnings`; None: nothing.
 
         Raises:
             BayesgenError: it names the part.
         """
         # verbs warn of the same cells, and so do parts
-        with deduplicate_warnings(part=part.name, rows=part.rows, known=known):
+        with deduplicate_warnings(part=part.name, rows=part.rows, earlier=earlier):
             names: list[Any] = list(columns_read(self.classifier, part.name, part.names))
             X = part.table.select(*names).to_native()
 
@@ -185,7 +185,7 @@ class Answers:
             reads = columns_read(self.classifier, source.name, source.names)
             kinds = dict.fromkeys(keep, "text") | dict(reads)
         rows = min(source.part_rows, DRAWS_ROWS) if "predict_draws" in self.asked else None
-        answer = functools.partial(self, known=set())
+        answer = functools.partial(self, earlier=set())
         return answer_stream(source.parts(kinds, rows), self.schema, answer, keep)
 
 
