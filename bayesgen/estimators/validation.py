@@ -30,8 +30,8 @@ from bayesgen.table import (
 from bayesgen.typing import Labels, Membership, Weights
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-300, 1e15
-"""Sums of weights: the reciprocal of a smaller one is infinite; from 2^53 = 9e15 on, a count of rows
-stays the same when a row is left out of it."""
+"""Sums of weights: the reciprocal of a smaller one is infinite; from 2^53 = 9e15 on, a count of
+rows stays the same when a row is left out of it."""
 
 
 def training_rows(
