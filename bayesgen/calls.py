@@ -27,11 +27,11 @@ def checked_call(function: M) -> M:
 
     Example:
         >>> @checked_call
-        ... def draw(X, prob=0.9): ...
-        >>> draw([1], probb=0.5)
+        ... def interval(X, prob=0.9): ...
+        >>> interval([1], pro=0.5)
         Traceback (most recent call last):
         ...
-        bayesgen.errors.kinds.InvalidArgument: draw() has no argument 'probb'. Did you mean prob?
+        bayesgen.errors.kinds.InvalidArgument: interval() has no argument 'pro'. Did you mean prob?
     """
     signature = inspect.signature(function)
     name = getattr(function, "__qualname__", "").rpartition("<locals>.")[2]
@@ -62,10 +62,10 @@ def checked_calls(cls: C) -> C:
 
 def _title(name: str, args: tuple) -> str:
     """Return the name of a function, of a method with the class of its object."""
-    _, dot, method = name.rpartition(".")
-    if not dot or not args:
+    if "." not in name or not args:
         return name
-    return f"{(args[0] if isinstance(args[0], type) else type(args[0])).__name__}.{method}"
+    owner = args[0] if isinstance(args[0], type) else type(args[0])
+    return f"{owner.__name__}.{name.rpartition('.')[2]}"
 
 
 def refusal(

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int, Shaped
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from bayesgen import arguments
 from bayesgen.calibrate import log_loss_at
@@ -258,13 +258,13 @@ def _is_classifier(value: object) -> bool:
 
 def without_bars(classifier: AnyClassifier) -> AnyClassifier:
     """Return a clone that shows no progress bars, nor its parts or its method of inference."""
-    quiet, params = clone(classifier), cast(Any, classifier).get_params()
-    for name, value in params.items():
+    quiet = clone(cast(BaseEstimator, classifier))
+    for name, value in quiet.get_params().items():
         if name.split("__")[-1] == "progress" and value in ("auto", True):
             quiet.set_params(**{name: False})
         elif dataclasses.is_dataclass(value) and getattr(value, "progress", None) in ("auto", True):
-            quiet.set_params(**{name: dataclasses.replace(value, progress=False)})
-    return quiet
+            quiet.set_params(**{name: dataclasses.replace(cast(Any, value), progress=False)})
+    return cast(AnyClassifier, quiet)
 
 
 def _fit_all(

@@ -355,10 +355,13 @@ def read_texts(X: object) -> list[str] | None:
     found = _entries(X)
     if found is None or not any(isinstance(text, str) for text in found):
         return None
-    missing = [text is None or text != text for text in found]
+    import pandas as pd
+
+    # NA is neither equal to itself nor not
+    missing = [text is None or text is pd.NA or text != text for text in found]
     if any(missing):
         raise InvalidData(
-            "X holds no text (None or NaN) in {count:,} of {n_rows:rows}; every row needs one, "
+            "X holds no text (None, NaN or NA) in {count:,} of {n_rows:rows}; every row needs one, "
             "even if it is empty.",
             'Pass pandas.Series(X).fillna(""), or leave these rows out.',
             count=sum(missing),

@@ -84,6 +84,11 @@ def compared(**options):
     return bg.compare({"lda": bg.LDA()}, *iris(), cv=2, progress=False, **options)
 
 
+def compared_twice(k):
+    X, y = iris()
+    return bg.compare({"lda": bg.LDA()}, X.iloc[k], y.iloc[k], groups=k, cv=2, progress=False)
+
+
 def stack(members="auto", X=None, y=Y):
     return bg.StackedClassifier(members).fit(table() if X is None else X, y)
 
@@ -363,6 +368,18 @@ naive(weight=[1.0, 2.0])
     Pass None
 naive(weight=np.zeros(6))
     Pass None
+naive(weight=np.full(6, 1e18))
+    sample_weight / numpy.max(sample_weight)
+    naive(weight=np.full(6, 1e18) / np.max(np.full(6, 1e18)))
+naive(NUMBERS, pd.Series(Y)[::-1])
+    y.loc[X.index]
+    naive(NUMBERS, pd.Series(Y)[::-1].loc[NUMBERS.index])
+naive(NUMBERS, pd.Series(Y)[::-1])
+    y.to_numpy()
+    naive(NUMBERS, pd.Series(Y)[::-1].to_numpy())
+compared(sample_weight=np.full(30, 2))
+    k = numpy.repeat(range(len(X)), sample_weight)
+    compared_twice(np.repeat(range(30), np.full(30, 2)))
 fitted().estimate_prevalence(table(), sample_weight=np.full(6, 1.5))
     numpy.rint(sample_weight)
     fitted().estimate_prevalence(table(), sample_weight=np.rint(np.full(6, 1.5)))

@@ -1,4 +1,4 @@
-"""Calls with arguments that a verb has not, or that it lacks, are one sentence."""
+"""A call with an argument that a verb has not, or that lacks one, is answered in one sentence."""
 
 import inspect
 

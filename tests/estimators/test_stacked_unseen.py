@@ -1,4 +1,4 @@
-"""A stack warns of levels that the fit had not, in every verb, once a call."""
+"""A stack warns of levels that the fit had not: in every verb, once a call, not once a member."""
 
 import warnings
 

@@ -1,6 +1,7 @@
 """What counts, sparse matrices and texts cannot be, each refused with a sentence."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
@@ -98,6 +99,16 @@ BAGS = {
         errors.InvalidData,
         "0.5",
     ),
+    **{
+        f"a missing text, {dtype}": (
+            lambda dtype=dtype: (
+                bag().fit(TEXTS, LABELS).predict(pd.Series(["a", None], dtype=dtype))
+            ),
+            errors.InvalidData,
+            r"no text \(None, NaN or NA\) in 1 of 2 rows",
+        )
+        for dtype in ("object", "string", "str")
+    },
     "rows_per_word of texts": (
         lambda: bag(binary=True, rows_per_word=1).fit(TEXTS, LABELS),
         errors.InvalidArgument,
