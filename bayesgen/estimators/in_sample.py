@@ -23,7 +23,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.membership import Entries, expected, shares_of
 from bayesgen.model import ModelStatistics
 from bayesgen.table import row_keys
-from bayesgen.typing import Keys, Labels
+from bayesgen.typing import Keys, Labels, Weights
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose multiples lie far apart."""
@@ -37,6 +37,12 @@ def keys_of(keys: Keys, codes: Labels) -> Keys:
     return keys + codes.astype(np.uint64) * SPREAD
 
 
+def _shares(keys: Keys, weight: Weights) -> tuple[Keys, Weights]:
+    """Return the distinct keys, sorted, and the share of the weight that the rows of each have."""
+    distinct, which = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(which, weight) / weight.sum()
+
+
 class SeenRows:
     """Rows that come part by part, to be told from those of a fit.
 
@@ -48,7 +54,7 @@ class SeenRows:
         """Begin with no rows."""
         self.fit, self.count = fit, np.zeros(len(fit.fitted.state.classes))
         self.statistics: ModelStatistics | None = None
-        self.keys: list[Keys] = []
+        self.keys: list[tuple[Keys, Weights]] = []
         self.parts: list[TrainingRows] = []
 
     @property
@@ -75,7 +81,8 @@ class SeenRows:
             self.count = self.count + added
             self.parts = [*self.parts, rows][:2]
             if self._judged is not None:
-                self.keys.append(keys_of(row_keys(rows.table)[1][entries.row], entries.code))
+                keys = keys_of(row_keys(rows.table)[1][entries.row], entries.code)
+                self.keys.append((keys, entries.weight))
             elif state.likelihoods:
                 self._add_statistics(rows)
 
@@ -91,12 +98,15 @@ class SeenRows:
         """Whether they are all rows of the fit that have a label, and no others."""
         if not self.could_be(self.count):
             return False
-        if (judged := self._judged) is not None:
-            keys = np.concatenate(self.keys)
-            if len(judged) == len(keys):
-                return np.array_equal(np.sort(judged), np.sort(keys))
+        if (judged := self._judged) is not None and self.fit.predictions is not None:
+            keys, weight = map(np.concatenate, zip(*self.keys, strict=True))
+            found, share = _shares(keys, weight)
+            known, own = _shares(judged, self.fit.predictions.weight)
+            if len(known) == len(found):
+                same = np.array_equal(known, found)
+                return same and np.allclose(own, share, rtol=0, atol=ROUNDING)
             # a sample of many rows
-            return bool(np.isin(judged, keys).all())
+            return bool(np.isin(known, found).all())
         return self.statistics is not None and self._equal(self.statistics)
 
     def _equal(self, found: ModelStatistics) -> bool:

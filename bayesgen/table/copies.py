@@ -188,6 +188,8 @@ def _expected_equals(
         elif n_varying < 2:
             column = np.flatnonzero(varies[k])
             chance[own] = _of_one_column(tables, column, first[own], total[own])
+    # of rows without a cell that differs between rows nothing could have been copied
+    chance[~several.any(axis=1)] = np.inf
     return chance
 
 

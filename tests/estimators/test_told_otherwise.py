@@ -61,10 +61,6 @@ def by_name(ranks, top, y, weight, n_classes):
     return ContentOrder(rows, columns, classes, np.zeros(ranks.shape[1], bool))
 
 
-def all_cells(cells, encoded):
-    return tuple(cells)
-
-
 def every_column_varies(column):
     return not column.is_missing
 
@@ -75,7 +71,6 @@ def every_column_varies(column):
         ("product", told.classes_renamed, forest.ContentOrder, "of", by_name),
         ("product", told.columns_renamed, forest.ContentOrder, "of", by_name),
         ("product", told.numbers_reflected, forest.ContentOrder, "of", by_name),
-        ("product", told.constant_number, forest, "varying", all_cells),
         ("whole", told.constant_level, TableColumn, "varies", property(every_column_varies)),
         ("product", told.numbers_reflected, bins, "_skewed_downward", lambda *args: False),
     ],

@@ -109,7 +109,7 @@ def test_levels_read_as_indicators_are_named_as_the_columns_they_are():
     clf = bg.LDA(levels="indicators", inference="expected").fit(
         PEOPLE.assign(ship="Titanic"), SURVIVED
     )
-    with pytest.warns(CountsAsMissing, match="'sex', 'passengerClass'; they") as caught:
+    with pytest.warns(CountsAsMissing, match="'passengerClass', 'ship'; they") as caught:
         found = clf.predict_proba(PEOPLE[["age"]])
     assert len(caught) == 1
     rest = {"sex": None, "passengerClass": None, "ship": None}
