@@ -333,11 +333,14 @@ def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Cal
         return FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / STEPS)
 
     def coordinates(tree: dict) -> dict[str, Traceable]:
+        centre = density.centre(tree)
+        # a column of one level has no coordinates, by whose number NumPyro would divide
         flat = {
             site: dist.ImproperUniform(dist.constraints.real, zeros.shape, ())
-            for site, zeros in density.centre(tree).items()
+            for site, zeros in centre.items()
+            if zeros.size
         }
-        return {site: numpyro.sample(site, prior) for site, prior in flat.items()}
+        return centre | {site: numpyro.sample(site, prior) for site, prior in flat.items()}
 
     def model(tree: dict) -> None:
         u = coordinates(tree)
@@ -355,7 +358,8 @@ def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Cal
             first = svi.init(jax.random.key(0), tree)  # nothing is drawn by the key
             last = jax.lax.fori_loop(0, STEPS, lambda _, at: svi.update(at, tree)[0], first)
             ends = svi.get_params(last)
-        return ravel_pytree({site: ends[f"{site}_{guide.prefix}_loc"] for site in centre})[0]
+        found = {site: ends.get(f"{site}_{guide.prefix}_loc", at) for site, at in centre.items()}
+        return ravel_pytree(found)[0]
 
     def look(flat: Traceable, tree: dict) -> tuple:
         u = ravel_pytree(density.centre(tree))[1](flat)
