@@ -5,7 +5,7 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt64
 
 from bayesgen.classes import prior_of_learning, states_frequencies
 from bayesgen.errors import (
@@ -37,7 +37,9 @@ def keys_of(keys: Keys, codes: Labels) -> Keys:
     return keys + codes.astype(np.uint64) * SPREAD
 
 
-def _shares(keys: Keys, weight: Weights) -> tuple[Keys, Weights]:
+def _shares(
+    keys: Keys, weight: Weights
+) -> tuple[UInt64[np.ndarray, " distinct"], Float[np.ndarray, " distinct"]]:
     """Return the distinct keys, sorted, and the share of the weight that the rows of each have."""
     distinct, which = np.unique(keys, return_inverse=True)
     return distinct, np.bincount(which, weight) / weight.sum()

@@ -81,7 +81,7 @@ class LabelledRows:
     weight: Weights
     away: Weights
     judged: Positions | None = None
-    copies: Positions | None = None
+    copies: Int[np.ndarray, " row"] | None = None
 
     @property
     def left_out(self) -> "LabelledRows":

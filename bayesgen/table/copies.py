@@ -89,7 +89,9 @@ class Copies:
         """Of which contents several rows leave together, rather than one of several."""
         return (self.total > 1) & (2 * self.leaving > self.total)
 
-    def standing(self, weight: Weights) -> tuple[Int[np.ndarray, " standing"], Weights]:
+    def standing(
+        self, weight: Weights
+    ) -> tuple[Int[np.ndarray, " standing"], Float[np.ndarray, " standing"]]:
         """Return the rows that stand for those that leave with them, ascending, and their weights.
 
         weight: of all rows. Weights are those of independent rows (see `counting`).
