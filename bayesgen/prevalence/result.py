@@ -55,7 +55,7 @@ class Prevalence:
         >>> clf.predict_proba(X[70:71]).round(2)
         array([[0.  , 0.15, 0.85]])
         >>> clf.with_class_prior(found).predict_proba(X[70:71]).round(2)
-        array([[0.  , 0.85, 0.15]])
+        array([[0.  , 0.84, 0.16]])
     """
 
     classes: Shaped[np.ndarray, " class"]
