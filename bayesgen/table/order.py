@@ -24,7 +24,7 @@ def require_same_order(X: object, **beside: object) -> None:
         >>> import pandas as pd
         >>> X = pd.DataFrame({"a": [1.0, 2.0]}, index=["p", "q"])
         >>> require_same_order(X, y=pd.Series([0, 1], index=["r", "s"]))
-        >>> require_same_order(X, y=pd.Series([0, 1], index=["q", "p"]))
+        >>> require_same_order(X, y=pd.Series([0, 1], index=["q", "p"]))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
         bayesgen.errors.kinds.InvalidData: y has the index labels of X in another order, and ...
