@@ -71,6 +71,8 @@ def every_column_varies(column):
         ("product", told.classes_renamed, forest.ContentOrder, "of", by_name),
         ("product", told.columns_renamed, forest.ContentOrder, "of", by_name),
         ("product", told.numbers_reflected, forest.ContentOrder, "of", by_name),
+        ("product", told.levels_renamed, forest.ContentOrder, "of", by_name),
+        ("product", told.levels_declared, forest.ContentOrder, "of", by_name),
         ("whole", told.constant_level, TableColumn, "varies", property(every_column_varies)),
         ("product", told.numbers_reflected, bins, "_skewed_downward", lambda *args: False),
     ],
@@ -83,7 +85,7 @@ def test_fault_is_caught(name, change, owner, attribute, fault, monkeypatch):
 
 def test_a_seed_reaches_the_trees():
     """Without one, the trees of a fit are always the same."""
-    table, thresholds = told.product_of_numbers(60), []
+    table, thresholds = told.product_of_numbers(60).of_numbers(), []
     for seed in (None, None, 1):
         table.proba(fitted := bg.StackedClassifier(random_state=seed, progress=False))
         assert fitted._interactions.joint is not None
@@ -165,8 +167,8 @@ OTHERS = {
     "bins": (lambda: bg.NaiveBayes(bins="auto"), "whole"),
     "pattern": (lambda: bg.NaiveBayes(missing="learn", temper="columns"), "gaps"),
     "average": (lambda: bg.NaiveBayes(columns="average"), "gaps"),
-    "tempered": (lambda: bg.LDA(temper="learn"), "product"),
-    "learned": (lambda: bg.QDA(covariance_rows="learn"), "product"),
+    "tempered": (lambda: bg.LDA(temper="learn"), "product numbers"),
+    "learned": (lambda: bg.QDA(covariance_rows="learn"), "product numbers"),
     "expected": (lambda: bg.QDA(inference="expected"), "gaps numbers"),
 }
 
@@ -176,6 +178,6 @@ def test_what_is_learned_does_not_depend_on_how_a_table_is_told(name):
     classifier, table = OTHERS[name]
     rows = told.TABLES[table.split()[0]]()
     if "numbers" in table:
-        rows = told.Told(rows.X[rows.numbers], rows.y, rows.asked, rows.weight)
+        rows = rows.of_numbers()
     changes = told.CHANGES if rows.levels else (*told.NAMES, *told.OF_NUMBERS, *told.SILENT[::2])
     require_same(classifier, rows, told.all_of(changes))

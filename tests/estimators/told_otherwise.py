@@ -39,6 +39,9 @@ class Told:
     def levels(self) -> list[str]:
         return list(self.X.select_dtypes(exclude="number"))
 
+    def of_numbers(self) -> "Told":
+        return dataclasses.replace(self, X=self.X[self.numbers])
+
     def with_columns(self, change: Callable[[str], pd.Series], names: list[str]) -> "Told":
         return dataclasses.replace(self, X=self.X.assign(**{name: change(name) for name in names}))
 
@@ -49,10 +52,12 @@ class Told:
 def product_of_numbers(n=90):
     """Return rows whose class is the sign of a product of two numbers, which a forest sees."""
     rng = np.random.default_rng(0)
+    kind = np.random.default_rng(1).choice([*"abc"], n + 20, p=[0.5, 0.3, 0.2])
     X = pd.DataFrame(rng.normal(size=(n + 20, 3)), columns=["u", "v", "w"])
     X["v"] += 0.5 * X["u"]
     X["w"] = np.exp(X["w"])
     odds = (2.5 * np.sign(X["u"] * X["v"]) + 0.4 * X["u"])[:n]
+    X["kind"] = kind
     y = np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "yes", "no").astype(object)
     return Told(X, y, "yes")
 
