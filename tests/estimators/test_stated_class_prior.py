@@ -120,6 +120,35 @@ def test_fault_learned_under_the_stated_prior(case, monkeypatch):
         law(case)
 
 
+LEAST_EFFECTIVE, STANDARD_ERRORS = 500, 5
+
+
+def law_of_draws(inference):
+    """Within Monte Carlo error: the sd of P over draws, by a number of effective draws."""
+    made = (
+        bg.NaiveBayes(inference=inference, class_prior=p, random_state=i)
+        for i, p in enumerate((PRIOR, 1.0))
+    )
+    own, later = (clf.fit(X[["a", "b"]], Y) for clf in made)
+    other, new = later.with_class_prior(PRIOR), NEW[["a", "b"]]
+    low, high = np.moveaxis(own.predict_interval(new, 0.9), -1, 0)
+    error = (high - low) / 3.29 * np.sqrt(2 / LEAST_EFFECTIVE)
+    gap = np.abs(own.predict_proba(new) - other.predict_proba(new))
+    assert (gap < STANDARD_ERRORS * error).all()
+
+
+@pytest.mark.slow
+def test_draws_of_a_stated_prior():
+    law_of_draws(bg.NUTS(draws=1000, chains=2))
+
+
+@pytest.mark.slow
+def test_fault_draws_under_the_frequencies(monkeypatch):
+    monkeypatch.setattr(bg.NaiveBayes, "with_class_prior", lambda clf, prior: clf)
+    with pytest.raises(AssertionError):
+        law_of_draws(bg.NUTS(draws=200, chains=2))
+
+
 FREQUENCIES = pd.Series(Y).value_counts(normalize=True)
 WAYS = {
     "an array": [0.03, 0.97],
