@@ -139,3 +139,16 @@ def path(name: str, value: object, *, default: str) -> None:
     if not isinstance(value, str | os.PathLike):
         allowed = "the path of a file"
         raise out_of_range(name, value, allowed, f"Pass {name}={default!r}.")
+
+
+def unlabelled_weight(weight: object) -> str | float | int | None:
+    """Validate unlabelled=, the weight of a row without a label.
+
+    Raises:
+        InvalidArgument: neither "learn", None nor a number of at least 0.
+    """
+    learned = isinstance(weight, str) and weight == "learn"
+    if weight is None or learned or (is_number(weight) and weight >= 0):
+        return weight
+    allowed = "'learn', None or a weight of at least 0"
+    raise out_of_range("unlabelled", weight, allowed, "Pass unlabelled='learn'.")

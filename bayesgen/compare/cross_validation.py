@@ -114,8 +114,8 @@ class ComparedRows:
         Classifiers do not warn of it themselves: levels are declared, and numbers are float64.
         """
         levels = {column.name: len(column.levels) for column in self.table.columns}
-        blank = blank_text(self.table)
-        sentences = [*([] if blank is None else [blank]), *suspicions(self.table, levels)]
+        blank = self.table.blank
+        sentences = [*([blank_text(blank)] if blank else []), *suspicions(self.table, levels)]
         return tuple(map(note, sentences))
 
 

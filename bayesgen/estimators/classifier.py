@@ -29,7 +29,7 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.estimator import Estimator
-from bayesgen.estimators.fitting import fitting
+from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import ACCURACY
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
@@ -37,7 +37,7 @@ from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS, model_functions
 from bayesgen.estimators.rows_of_fit import EncodedRows
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column, learned_from
+from bayesgen.estimators.sources.fit import LabelledSource, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging

@@ -20,7 +20,13 @@ from bayesgen.classes import Spec, kept
 from bayesgen.errors import BayesgenError, Cure, NoAttribute, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for, too_few_classes
-from bayesgen.estimators import parameters, training, unlabelled_fit, validation
+from bayesgen.estimators import (
+    missing_pattern_warning,
+    parameters,
+    training,
+    unlabelled_fit,
+    validation,
+)
 from bayesgen.estimators.column_blocks import (
     Blocks,
     column_keys,
@@ -191,7 +197,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if y is None:
             raise no_target()
-        marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
+        marks = arguments.unlabelled_weight(self.unlabelled) is not None
         stated = [] if reset else self.classes_.tolist()
         stated += [] if classes is None else np.asarray(classes).tolist()
         table = self._read(X, reset=reset)
@@ -318,16 +324,17 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
         if len(state.classes) >= 2 and state.statistics.count.any():
-            state, inferred = unlabelled_fit.infer(
-                state,
-                seen,
-                self.inference,
-                self._prior_of_fit,
-                self.unlabelled,
-                seed,
-                unseen=self.unseen,
-            )
-            posterior, self._shares = Posterior(inferred.components), inferred.labels
+            inference, prior, unseen = self.inference, self._prior_of_fit, self.unseen
+            if all(rows.unlabelled is None for rows in seen):
+                components = state.infer(inference, prior, seed)
+                if seen and state.pattern_blocks():
+                    missing_pattern_warning.warn_of(state, prior, seen[-1])
+            else:
+                state, inferred = unlabelled_fit.infer(
+                    state, seen, inference, prior, self.unlabelled, seed, unseen=unseen
+                )
+                components, self._shares = inferred.components, inferred.labels
+            posterior = Posterior(components)
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
                     posterior, self.temper, self._prior_of_fit, seen, unseen=self.unseen

@@ -1,4 +1,4 @@
-"""What every fit does: report its time, and leave the estimator as it was if it fails."""
+"""What every fit does: report its time, leave the estimator as it was if it fails, find y."""
 
 import functools
 import time
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from bayesgen.errors import InvalidArgument
+from bayesgen.estimators.sources.fit import fit_by_column
 
 M = TypeVar("M", bound=Callable)
 
@@ -37,3 +38,15 @@ def fitting(method: M) -> M:
         return fitted
 
     return cast(M, fit)
+
+
+def labels_in_column(fit: M) -> M:
+    """Let y be the name of a column of X, which is then a table with names or a source."""
+
+    @functools.wraps(fit)
+    def either(self: Any, X: object, y: object, sample_weight: object = None) -> Any:
+        if isinstance(y, str):
+            return fit_by_column(fit, self, X, y, sample_weight)
+        return fit(self, X, y, sample_weight)
+
+    return cast(M, either)

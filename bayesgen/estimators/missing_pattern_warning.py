@@ -23,14 +23,11 @@ def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
     """Warn if the missing pattern alone predicts the class well.
 
     Args:
-        state: of the fit.
+        state: of a fit that reads the missing pattern.
         prior: of the classes.
         rows: some that were fitted, of which some are predicted, each given all others.
     """
-    pattern = state.pattern_blocks()
-    if not pattern:
-        return
-    columns = state.split_columns(pattern)
+    columns = state.split_columns(state.pattern_blocks())
     problem = columns.problem(prior_of_learning(prior))
     if not problem.model.blocks:
         return

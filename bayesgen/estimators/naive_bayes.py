@@ -11,8 +11,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, split
-from bayesgen.estimators.fitting import fitting
-from bayesgen.estimators.sources.fit import labels_in_column
+from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled

@@ -37,7 +37,7 @@ from bayesgen.estimators import description, parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.fitting import fitting
+from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
     ACCURACY,
     LOSS,
@@ -49,7 +49,7 @@ from bayesgen.estimators.judged_rows import (
 )
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import (
     FittedStack,

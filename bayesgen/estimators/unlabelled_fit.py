@@ -7,7 +7,6 @@ from typing import NoReturn, cast
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
@@ -17,9 +16,7 @@ from bayesgen.errors import (
     Words,
     warn,
 )
-from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators import missing_pattern_warning
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
 from bayesgen.estimators.training import TrainingState
@@ -78,20 +75,6 @@ HARM = 1.0
 """Standard errors by which labeled rows left out must lose for a warning."""
 
 
-def checked_weight(weight: object) -> Weight:
-    """Return the argument unlabelled=, validated.
-
-    Raises:
-        InvalidArgument: neither "learn", None nor a number of at least 0.
-    """
-    if weight is None or (isinstance(weight, str) and weight == LEARN):
-        return weight
-    if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
-        allowed = "'learn', None or a weight of at least 0"
-        raise out_of_range("unlabelled", weight, allowed, "Pass unlabelled='learn'.")
-    return weight
-
-
 def infer(
     state: TrainingState,
     seen: Sequence[TrainingRows],
@@ -102,9 +85,9 @@ def infer(
     *,
     unseen: str,
 ) -> tuple[TrainingState, Inferred]:
-    """Return the state and what inference made of labeled and unlabeled rows.
+    """Return the state and what inference made of rows of which some have no label.
 
-    The state has what is expected of the unlabeled rows. Warns of doubtful results.
+    The state has what is expected of these. Warns of doubtful results.
 
     Args:
         state: of the labeled rows.
@@ -115,11 +98,6 @@ def infer(
         seed: of simulated draws.
         unseen: the argument of the classifier.
     """
-    if all(rows.unlabelled is None for rows in seen):
-        components = state.infer(inference, prior, seed)
-        if seen:
-            missing_pattern_warning.warn_of(state, prior, seen[-1])
-        return state, Inferred(components)
     if state.statistics.groups:
         refuse("groups=", "the priors of groups are guessed from labeled rows")
     rows = _unlabelled_rows(state, seen, unseen)

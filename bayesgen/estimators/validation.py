@@ -19,6 +19,7 @@ from bayesgen.table import (
     Table,
     Target,
     check_declared,
+    has_columns,
     is_frame,
     read_labels,
     read_sparse,
@@ -91,7 +92,7 @@ def labels_of(
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
-    target = read_labels(y, classes, **options)
+    target = (read_labels if has_columns(y) else read_target)(y, classes, **options)
     classes = target.classes
     if classes.dtype.kind == "f":
         infinite = int(np.isinf(target.labels).sum())
@@ -228,8 +229,8 @@ def read(
         CountsAsMissing: some cells of levels hold blanks alone.
     """
     table = _read(estimator, X, reset=reset, only=only, skip=skip)
-    if isinstance(table, Table) and (blank := blank_text(table)) is not None:
-        warn(blank)
+    if table.blank:
+        warn(blank_text(table.blank))
     return table
 
 

@@ -42,18 +42,15 @@ def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarni
     found: list[BayesgenWarning] = []
     for name, n in n_levels.items():
         column, first = place[name]
-        if not column.declared and (groups := alike(column.levels)):
+        if column.levels and not column.declared and (groups := alike(column.levels)):
             found.append(_similar_levels(name, groups))
         suspicion = _suspicion(column, n, named=named, first=first)
         found += [] if suspicion is None else [suspicion]
     return found
 
 
-def blank_text(table: Table) -> CountsAsMissing | None:
-    """Return a warning about text of blanks alone, which is read as missing."""
-    blank = [] if table.matrix is not None else [c.name for c in table.columns if c.blank]
-    if not blank:
-        return None
+def blank_text(columns: list[Name]) -> CountsAsMissing:
+    """Return the warning about text of blanks alone, which is read as missing, in columns."""
     return CountsAsMissing(
         "blank text in {columns:named column} is read as missing.",
         Cure(
@@ -61,7 +58,7 @@ def blank_text(table: Table) -> CountsAsMissing | None:
             "X.replace(r'^\\s*$', None, regex=True) makes it missing without this warning.",
             "If it is a level of its own, name it in the file.",
         ),
-        columns=blank,
+        columns=columns,
     )
 
 

@@ -31,6 +31,7 @@ from bayesgen.table.sparse import read_sparse as read_sparse
 from bayesgen.table.target import Target as Target
 from bayesgen.table.target import check_declared as check_declared
 from bayesgen.table.target import check_mark as check_mark
+from bayesgen.table.target import has_columns as has_columns
 from bayesgen.table.target import read_target as read_target
 from bayesgen.table.writing import as_frame as as_frame
 from bayesgen.table.writing import build_frame as build_frame

@@ -154,6 +154,11 @@ class Table:
         """Whether the table is a sparse matrix, whose columns are numbers."""
         return issparse(self.matrix)
 
+    @property
+    def blank(self) -> list[Name]:
+        """The columns some of whose cells, read as missing, are text of blanks alone."""
+        return [] if self.matrix is not None else [c.name for c in self.columns if c.blank]
+
     def take(self, rows: np.ndarray | slice) -> "Table":
         """Return the table of some rows.
 

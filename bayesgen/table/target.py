@@ -62,6 +62,11 @@ class Target:
         return int((self.codes < 0).sum())
 
 
+def has_columns(y: object) -> bool:
+    """Return whether y has two axes, as a table of the probabilities of classes has."""
+    return len(getattr(y, "shape", ())) == 2
+
+
 def read_target(
     y: object,
     classes: Sequence | np.ndarray = (),

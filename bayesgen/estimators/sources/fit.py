@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from bayesgen.sources import Cluster, Part, Source, source_of
 from bayesgen.table import from_dicts, is_frame
 
 C = TypeVar("C", bound=Estimator)
-M = TypeVar("M", bound=Callable)
+E = TypeVar("E", bound=Estimator)
 
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
@@ -126,30 +126,36 @@ class LabelledSource:
 # -- labels in a column ----------------------------------------------------------------------------
 
 
-def labels_in_column(fit: M) -> M:
-    """Let y be the name of a column of X, which is then a table with names or a source."""
+def fit_by_column(
+    fit: Callable[..., E], estimator: E, X: object, y: str, sample_weight: object
+) -> E:
+    """Fit to a table with names, or to a source, y being the name of one of its columns.
 
-    @functools.wraps(fit)
-    def either(self: Any, X: object, y: object, sample_weight: object = None) -> Any:
-        if not isinstance(y, str):
-            return fit(self, X, y, sample_weight)
-        source = source_of(X)
-        if source is None:
-            return fit(self, *columns_of_table(X, y, sample_weight))
-        if not isinstance(sample_weight, str | None):
-            raise InvalidData(
-                "sample_weight of {source!r} is of type {found}; the weights of a source must be "
-                "one of its columns.",
-                "Name it: fit(X, y, sample_weight='column').",
-                source=source.name,
-                found=type(sample_weight).__name__,
-            )
-        labelled = LabelledSource(source, y, sample_weight)
-        if source.names is not None:
-            labelled.require_columns(source.name, source.names)
-        return self._fit_source(labelled)
+    Args:
+        fit: to rows and their labels.
+        estimator: to fit.
+        X: rows with their labels.
+        y: the column of the labels.
+        sample_weight: the weights, or the name of their column.
 
-    return cast(M, either)
+    Raises:
+        InvalidData: there is no such column; weights beside a source.
+    """
+    source = source_of(X)
+    if source is None:
+        return fit(estimator, *columns_of_table(X, y, sample_weight))
+    if not isinstance(sample_weight, str | None):
+        raise InvalidData(
+            "sample_weight of {source!r} is of type {found}; the weights of a source must be "
+            "one of its columns.",
+            "Name it: fit(X, y, sample_weight='column').",
+            source=source.name,
+            found=type(sample_weight).__name__,
+        )
+    labelled = LabelledSource(source, y, sample_weight)
+    if source.names is not None:
+        labelled.require_columns(source.name, source.names)
+    return estimator._fit_source(labelled)
 
 
 def columns_of_table(X: object, y: str, sample_weight: object) -> tuple[Any, object, Any]:
