@@ -12,9 +12,8 @@ from jaxtyping import Float, Int, Shaped
 from bayesgen import arguments
 from bayesgen.arguments import by_label, is_number
 from bayesgen.errors import Cure, InvalidArgument, Words
-from bayesgen.inference import Posterior
 from bayesgen.likelihoods.base import blanked, is_missing
-from bayesgen.predict import log_density
+from bayesgen.predict import ReadRows, log_density
 from bayesgen.typing import DataFrame, Encoded, Joint
 
 DRAWS = 1000
@@ -134,18 +133,17 @@ def enough_draws(novelty: float) -> int:
     return max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
 
 
-def typicality(
-    posterior: Posterior, encoded: Encoded, n_rows: int, simulated: Encoded, draws: int
-) -> Float[np.ndarray, " row"]:
+def typicality(rows: ReadRows, simulated: Encoded, draws: int) -> Float[np.ndarray, " row"]:
     """Return the share of simulated rows, the same cells missing, no likelier than each row.
 
     Its Monte Carlo standard error is sqrt(share (1 - share) / draws), at most 0.5 / sqrt(draws).
     """
-    seen, out = log_density(posterior.log_joint(encoded, n_rows)), np.empty(n_rows)
-    for rows, missing in patterns(encoded, n_rows):
+    posterior, out = rows.posterior, np.empty(rows.n_rows)
+    seen = log_density(posterior.log_joint(rows.encoded, rows.n_rows))
+    for some, missing in patterns(rows.encoded, rows.n_rows):
         masked = {name: blanked(simulated[name], columns) for name, columns in missing.items()}
         reference = log_density(posterior.log_joint({**simulated, **masked}, draws))
-        out[rows] = np.searchsorted(np.sort(reference), seen[rows], side="right") / draws
+        out[some] = np.searchsorted(np.sort(reference), seen[some], side="right") / draws
     return out
 
 

@@ -1,20 +1,28 @@
 """Predictions from a posterior: log joint densities, intervals, draws and simulated rows."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, Words, warn
 from bayesgen.errors.operations import no_uncertainty
-from bayesgen.inference import Posterior
+from bayesgen.inference import (
+    Posterior,
+    class_probabilities,
+    log_class_probabilities,
+    log_odds,
+)
+from bayesgen.inference.chain_diagnostics import MonteCarloError
 from bayesgen.inference.class_draws import joined
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.weighted_quantiles import quantiles
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import below, row_chunks
-from bayesgen.typing import DataArray, Encoded, Joint, Params, Traceable
+from bayesgen.typing import DataArray, Encoded, Joint, Params, Self, Traceable
 
 SIMULATED_FLOATS = 10_000_000
 """Parameters drawn at once to simulate rows: 80 MB."""
@@ -27,57 +35,115 @@ UNCERTAIN = 0.02
 """Monte Carlo error above which a probability warns."""
 
 
-def log_joint(
-    posterior: Posterior, encoded: Encoded, n_rows: int, *, densities: bool = False
-) -> Joint:
-    """Return log p(x, y = k given data), shape (row, class).
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReadRows:
+    """Rows as a posterior reads them, and what it says of them.
 
-    From draws it is the log of the mean of joint densities. (The mean of p(y given x, theta) is
-    different: with 3 and 6 rows in two one-column classes it was .74 where the exact value is .97.)
-    Warns where probabilities, or with `densities` log densities, are inaccurate.
+    posterior: of the fit. encoded: the cells of each block. n_rows: the number of the rows.
     """
-    joint, error = posterior.log_joint_and_error(encoded, n_rows)
-    if error is None:
+
+    posterior: Posterior
+    encoded: Encoded
+    n_rows: int
+
+    def take(self, at: Int[np.ndarray, " some"]) -> Self:
+        """Return some of the rows, by position."""
+        return dataclasses.replace(self, encoded=take_rows(self.encoded, at), n_rows=len(at))
+
+    def under(self, posterior: Posterior) -> Self:
+        """Return the rows as read by another posterior with the same columns."""
+        return dataclasses.replace(self, posterior=posterior)
+
+    def log_joint(self, *, densities: bool = False) -> Joint:
+        """Return log p(x, y = k given data), shape (row, class).
+
+        From draws it is the log of the mean of joint densities. (The mean of p(y given x, theta) is
+        different: with 3 and 6 rows in two one-column classes it was .74 where the exact value is
+        .97.) Warns where probabilities, or with `densities` log densities, are inaccurate.
+        """
+        joint, error = self.posterior.log_joint_and_error(self.encoded, self.n_rows)
+        if error is not None:
+            _warn_of_few_draws(error, self.posterior.components.more_draws(), densities=densities)
         return joint
+
+    def proba(self) -> Joint:
+        """Return P(y = k given x, data); rows impossible under every class have the prior."""
+        return class_probabilities(*self._possible())
+
+    def log_proba(self) -> Joint:
+        """Return the logs of `proba`, accurate where these underflow."""
+        return log_class_probabilities(*self._possible())
+
+    def log_odds(self) -> Float[np.ndarray, "row ..."]:
+        """Return the logits of `proba`: of the second of two classes, or of each of several."""
+        return log_odds(*self._possible())
+
+    def _possible(self) -> tuple[Joint, Float[np.ndarray, " class"]]:
+        """Return the log joint, and the class prior for rows impossible under every class."""
+        joint = self.log_joint()
+        warn_impossible_rows(joint)
+        return joint, self.posterior.log_classes()
+
+    def interval(self, prob: float) -> Float[np.ndarray, "row class 2"]:
+        """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
+        require_posterior(self.posterior, Words("predict_interval", "--interval"))
+        tail = (1 - prob) / 2
+        out = np.empty((self.n_rows, len(self.posterior.log_classes()), 2))
+        for found in self.posterior.class_draws(self.encoded, self.n_rows):
+            out[found.rows] = quantiles(found.probs, found.weight, (tail, 1 - tail))
+        return out
+
+    def class_draws(self, classes: np.ndarray) -> DataArray:
+        """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
+
+        Its coordinate "weight" (draw, row) sums to one for each row.
+        """
+        import xarray as xr
+
+        require_posterior(self.posterior, Words("predict_draws", "--draws"))
+        found = joined(self.posterior.class_draws(self.encoded, self.n_rows))
+        probs, weight = found.probs, found.weight
+        coords = {"class": classes, "weight": (("draw", "row"), weight)}
+        return xr.DataArray(probs, coords, ("draw", "row", "class"), name="class_proba")
+
+
+def require_posterior(posterior: Posterior, what: str | Words) -> None:
+    """Raise for a point estimate, which has no uncertainty."""
+    if posterior.point:
+        raise no_uncertainty(what, posterior.report.method)
+
+
+def _warn_of_few_draws(error: MonteCarloError, cure: Cure, *, densities: bool) -> None:
+    """Warn where probabilities, or with `densities` log densities, rest on too few draws."""
     low = error.sample_size < LOW_SAMPLE_SIZE if densities else error.probability > UNCERTAIN
-    if low.any():
-        cure = posterior.components.more_draws()
-        count = int(low.sum())
-        if densities:
-            smallest = float(np.nanmin(error.sample_size))
-            warn(
-                LowSampleSize(
-                    "the log densities of {count:,} of {n_rows:rows} rest on too few draws (the "
-                    "smallest effective sample size is {smallest:.0f}).",
-                    cure,
-                    count=count,
-                    n_rows=n_rows,
-                    smallest=smallest,
-                )
+    if not low.any():
+        return
+    count, n_rows = int(low.sum()), len(low)
+    if densities:
+        smallest = float(np.nanmin(error.sample_size))
+        warn(
+            LowSampleSize(
+                "the log densities of {count:,} of {n_rows:rows} rest on too few draws (the "
+                "smallest effective sample size is {smallest:.0f}).",
+                cure,
+                count=count,
+                n_rows=n_rows,
+                smallest=smallest,
             )
-        else:
-            worst = float(error.probability.max())
-            warn(
-                LowSampleSize(
-                    "the probabilities of {count:,} of {n_rows:rows} rest on too few draws, and "
-                    "may be off by more than {limit:g} (the worst by {worst:.2g}).",
-                    cure,
-                    count=count,
-                    n_rows=n_rows,
-                    limit=UNCERTAIN,
-                    worst=worst,
-                )
+        )
+    else:
+        worst = float(error.probability.max())
+        warn(
+            LowSampleSize(
+                "the probabilities of {count:,} of {n_rows:rows} rest on too few draws, and "
+                "may be off by more than {limit:g} (the worst by {worst:.2g}).",
+                cure,
+                count=count,
+                n_rows=n_rows,
+                limit=UNCERTAIN,
+                worst=worst,
             )
-    return joint
-
-
-def joint_and_prior(
-    posterior: Posterior, encoded: Encoded, n_rows: int
-) -> tuple[Joint, Float[np.ndarray, " class"]]:
-    """Return the log joint, and the class prior for rows impossible under every class."""
-    joint = log_joint(posterior, encoded, n_rows)
-    warn_impossible_rows(joint)
-    return joint, posterior.log_classes()
+        )
 
 
 def warn_impossible_rows(joint: Joint) -> None:
@@ -99,40 +165,6 @@ def warn_impossible_rows(joint: Joint) -> None:
 def log_density(joint: Joint) -> Float[np.ndarray, " row"]:
     """Return log p(x given data), classes summed out."""
     return np.logaddexp.reduce(joint, axis=1)
-
-
-def interval(
-    posterior: Posterior, encoded: Encoded, n_rows: int, prob: float
-) -> Float[np.ndarray, "row class 2"]:
-    """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
-    require_posterior(posterior, Words("predict_interval", "--interval"))
-    tail = (1 - prob) / 2
-    out = np.empty((n_rows, len(posterior.log_classes()), 2))
-    for found in posterior.class_draws(encoded, n_rows):
-        out[found.rows] = quantiles(found.probs, found.weight, (tail, 1 - tail))
-    return out
-
-
-def class_draws(
-    posterior: Posterior, encoded: Encoded, n_rows: int, classes: np.ndarray
-) -> DataArray:
-    """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
-
-    Its coordinate "weight" (draw, row) sums to one for each row.
-    """
-    import xarray as xr
-
-    require_posterior(posterior, Words("predict_draws", "--draws"))
-    found = joined(posterior.class_draws(encoded, n_rows))
-    probs, weight = found.probs, found.weight
-    coords = {"class": classes, "weight": (("draw", "row"), weight)}
-    return xr.DataArray(probs, coords, ("draw", "row", "class"), name="class_proba")
-
-
-def require_posterior(posterior: Posterior, what: str | Words) -> None:
-    """Raise for a point estimate, which has no uncertainty."""
-    if posterior.point:
-        raise no_uncertainty(what, posterior.report.method)
 
 
 def simulate(

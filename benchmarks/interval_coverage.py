@@ -68,7 +68,7 @@ class Line:
 
 def interval(posterior: Posterior, rows: dict, n: int) -> np.ndarray:
     """Return what `predict_interval` does for encoded rows, (row, class, 2)."""
-    return predict.interval(posterior, rows, n, PROB)
+    return predict.ReadRows(posterior, rows, n).interval(PROB)
 
 
 def exact_coverage(

@@ -22,13 +22,13 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.rows_of_fit import EncodedRows
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
+from bayesgen.predict import ReadRows
 from bayesgen.table import Table, named, read_texts
 from bayesgen.typing import Self, Traceable
 
@@ -201,12 +201,13 @@ class BagOfWords(Classifier):
                 ) from error
             raise
 
-    def _encode_rows(self, X: object) -> EncodedRows:
-        posterior, encoded, n_rows = super()._encode_rows(X)
-        empty = int(_without_words(posterior, encoded[BLOCK], only_kept=not self.binary).sum())
+    def _read_rows(self, X: object) -> ReadRows:
+        rows = super()._read_rows(X)
+        words = rows.encoded[BLOCK]
+        empty = int(_without_words(rows.posterior, words, only_kept=not self.binary).sum())
         if empty:
-            warn(_empty_texts(empty, n_rows, binary=self.binary))
-        return posterior, encoded, n_rows
+            warn(_empty_texts(empty, rows.n_rows, binary=self.binary))
+        return rows
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes to pickle: the vocabulary determines the default vectorizer."""

@@ -1,6 +1,7 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import copy
+import dataclasses
 import functools
 import os
 from collections.abc import Hashable, Iterable, Mapping
@@ -35,7 +36,6 @@ from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS, model_functions
-from bayesgen.estimators.rows_of_fit import EncodedRows
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
@@ -46,11 +46,9 @@ from bayesgen.inference import (
     ByGroup,
     Mixture,
     Posterior,
-    class_probabilities,
-    log_class_probabilities,
-    log_odds,
 )
 from bayesgen.plots.style import Axes, Option, pyplot
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import Prevalence, Request, require_prevalence
 from bayesgen.table import require_same_order
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
@@ -349,16 +347,16 @@ class Classifier(Estimator):
         Intervals have the columns lower_K and upper_K; draws are the list columns draws_K and
         weight.
         """
-        return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
+        return self._read_rows(X).proba()
 
     def predict_log_proba(self, X: object) -> Joint:
         """Return log P(y = k given x, data), shape (row, class), accurate where P underflows."""
-        return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
+        return self._read_rows(X).log_proba()
 
     @answers_sources
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row, shape (row,); ties go to the first."""
-        proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
+        proba = self._read_rows(X).proba()
         return self.classes_[np.argmax(proba, axis=1)]
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
@@ -387,7 +385,7 @@ class Classifier(Estimator):
         0, as by maximum likelihood for a level that no row of a class has. What calibrates them
         (scikit-learn's CalibratedClassifierCV) needs finite ones, those of inference="exact".
         """
-        return log_odds(*predict.joint_and_prior(*self._encode_rows(X)))
+        return self._read_rows(X).log_odds()
 
     def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
@@ -401,7 +399,7 @@ class Classifier(Estimator):
         that distribution, which may lie outside the interval if it is skewed.
         """
         prob = arguments.share("prob", prob)
-        return predict.interval(*self._encode_rows(X), prob)
+        return self._read_rows(X).interval(prob)
 
     @answers_sources
     def predict_draws(self, X: object) -> DataArray:
@@ -410,7 +408,7 @@ class Classifier(Estimator):
         Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws
         is predict_proba, up to Monte Carlo error.
         """
-        return predict.class_draws(*self._encode_rows(X), self.classes_)
+        return self._read_rows(X).class_draws(self.classes_)
 
     @answers_sources
     def predict_set(
@@ -777,8 +775,8 @@ class Classifier(Estimator):
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
         rule = decide.rule(loss, self.classes_, reject, novelty, reject_label)
-        rows, strange = self._encode_rows(X), None
-        proba = class_probabilities(*predict.joint_and_prior(*rows))
+        rows, strange = self._read_rows(X), None
+        proba = rows.proba()
         if novelty is not None:
             strange = self._typicality(rows, decide.enough_draws(novelty)) < novelty
         decisions, losses = decide.decisions(rule, proba, strange, reject)
@@ -800,12 +798,11 @@ class Classifier(Estimator):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return self._typicality(self._encode_rows(X), draws)
+        return self._typicality(self._read_rows(X), draws)
 
-    def _typicality(self, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
-        posterior, encoded, n_rows = rows
-        shown = self._without_pattern(encoded)
-        return decide.typicality(posterior, shown, n_rows, self._simulated(draws), draws)
+    def _typicality(self, rows: ReadRows, draws: int) -> Float[np.ndarray, " row"]:
+        shown = dataclasses.replace(rows, encoded=self._without_pattern(rows.encoded))
+        return decide.typicality(shown, self._simulated(draws), draws)
 
     # -- explanations ------------------------------------------------------------------------------
 
@@ -1187,7 +1184,7 @@ class Classifier(Estimator):
             X, y, _ = self._rows_of_fit("to_datatree")
         require_same_order(X, y=y)
         rng, fitted = self._generator(random_state), self._fitted()
-        encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
+        encoded, codes = self._read_rows(X).encoded, validation.class_codes(y, self.classes_)
         return fitted.datatree(encoded, codes, rng, draws, replicates)
 
     def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
@@ -1288,10 +1285,9 @@ class Classifier(Estimator):
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
             require_same_order(X, y=y, sample_weight=sample_weight)
-        _, encoded, n_rows = self._encode_rows(X)
-        y = validation.membership(y, self.classes_)
-        weight = validation.weights_of(sample_weight, n_rows)
-        rows = rows_of_table(self._read(X, reset=False), encoded, y, weight)
+        read, y = self._read_rows(X), validation.membership(y, self.classes_)
+        weight = validation.weights_of(sample_weight, read.n_rows)
+        rows = rows_of_table(self._read(X, reset=False), read.encoded, y, weight)
         return fitted.loo(rows, kind)
 
     @property

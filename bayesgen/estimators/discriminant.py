@@ -171,10 +171,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         They are computed at the center of the posterior. The origin is the weighted mean of the
         class means, which also replaces missing cells.
         """
-        posterior, encoded, n_rows = self._encode_rows(X)
-        if BLOCK not in posterior.families:
-            return np.empty((n_rows, 0))
-        x, (axes, centre) = posterior.reader.read(encoded)[BLOCK], self._axes()
+        rows = self._read_rows(X)
+        if BLOCK not in rows.posterior.families:
+            return np.empty((rows.n_rows, 0))
+        x, (axes, centre) = rows.posterior.reader.read(rows.encoded)[BLOCK], self._axes()
         return np.where(np.isnan(x), 0.0, x - centre) @ axes
 
     @property

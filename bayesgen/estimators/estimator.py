@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, explain, predict
+from bayesgen import arguments, explain
 from bayesgen.calls import checked_calls
 from bayesgen.classes import Spec, kept
 from bayesgen.errors import BayesgenError, Cure, NoAttribute, UnsupportedOperation
@@ -39,16 +39,17 @@ from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
-from bayesgen.estimators.rows_of_fit import EncodedRows, RowsOfFit
+from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
 from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
-from bayesgen.typing import Joint, Self, Traceable
+from bayesgen.typing import Encoded, Joint, Self, Traceable
 
 SPARSE_CELLS = 500
 """Columns of sparse rows that `relevance` reads: of 300 rows of counts in 7 s."""
@@ -450,15 +451,15 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         name = type(self).__name__
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
 
-    def _encode_rows(self, X: object) -> EncodedRows:
-        """Return the posterior, the encoded rows, and their number."""
+    def _read_rows(self, X: object) -> ReadRows:
+        """Return rows as the posterior reads them."""
         posterior, (table, encoded) = self._fitted_posterior(), self._read_encoded(X)
-        return posterior, encoded, table.n_rows
+        return ReadRows(posterior, encoded, table.n_rows)
 
-    def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
+    def _without_pattern(self, encoded: Encoded) -> Encoded:
         """Return encoded rows whose missing pattern is marginalized."""
         blank = {name: np.full_like(encoded[name], np.nan) for name in self._pattern_blocks()}
-        return encoded | blank
+        return {**encoded, **blank}
 
     def _pattern_blocks(self) -> list[str]:
         """Return the blocks of encoded rows that hold the missing pattern."""
@@ -544,7 +545,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         return RowsOfFit(
             self._fitted(),
             functools.partial(self._read, reset=False),
-            self._encode_rows,
+            self._read_rows,
             self._rows_of_fit,
             functools.partial(self._training_rows, reset=False),
             self._left_out,
@@ -561,7 +562,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return random numbers for the `random_state=` of a method."""
         return arguments.generator(self._source_of(random_state))
 
-    def _simulated(self, n: int) -> dict[str, Traceable]:
+    def _simulated(self, n: int) -> Encoded:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
         return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
@@ -597,7 +598,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def predict_joint_log_proba(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
-        return predict.log_joint(*self._encode_rows(X), densities=True)
+        return self._read_rows(X).log_joint(densities=True)
 
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return a fitted copy with other class probabilities (label shift).

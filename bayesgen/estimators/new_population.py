@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Int
 from sklearn.utils import _safe_indexing
 
-from bayesgen import predict
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
@@ -15,8 +14,9 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
-from bayesgen.inference.components import codes_of_groups, take_rows
+from bayesgen.inference.components import codes_of_groups
 from bayesgen.inference.leave_one_out import LabelledRows
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import (
     LeftOutRows,
     Populations,
@@ -26,7 +26,7 @@ from bayesgen.prevalence import (
     table_of_shift,
 )
 from bayesgen.table import Table, copies_of, require_same_order
-from bayesgen.typing import DataFrame, Encoded, Labels, Weights
+from bayesgen.typing import DataFrame, Labels, Weights
 
 MOST_LEFT_OUT = 20_000
 """Rows left out to measure a classifier's errors at most: QDA takes 6.3 s for 100,000 rows of 20
@@ -57,14 +57,13 @@ class PopulationModel:
 
         checked: whether label shift is.
         """
-        posterior, encoded, n_rows = self.fit.encode(X_new)
+        rows = self.fit.encode(X_new)
         require_same_order(X_new, sample_weight=request.sample_weight)
-        weight = validation.weights_of(request.sample_weight, n_rows)
-        groups = self.groups_of(encoded, n_rows)
+        weight = validation.weights_of(request.sample_weight, rows.n_rows)
+        groups = self.groups_of(rows)
         return estimated(
             request,
-            posterior,
-            encoded,
+            rows,
             weight,
             self.classes,
             self.fitted.state.statistics.count,
@@ -72,10 +71,10 @@ class PopulationModel:
             (lambda: self.beside(X_new, groups)) if checked else None,
         )
 
-    def groups_of(self, encoded: Encoded, n_rows: int) -> Groups:
+    def groups_of(self, rows: ReadRows) -> Groups:
         """Return the groups that rows are of, -1 of a new one; none if rows have no groups."""
         groups = self.fitted.posterior.components.groups
-        return np.unique(codes_of_groups(groups, encoded, n_rows)) if groups else ALL
+        return np.unique(codes_of_groups(groups, rows.encoded, rows.n_rows)) if groups else ALL
 
     def features(self, X: object) -> Table:
         """Return the table of rows without the column of groups."""
@@ -101,9 +100,9 @@ class PopulationModel:
         """Return the rows of the fit that are of known ones of these groups, or all if none is."""
         if not (groups >= 0).any():
             return X, codes, weights
-        _, encoded, n_rows = self.fit.encode(X)
-        known = self.fitted.posterior.components.groups
-        own = np.flatnonzero(np.isin(codes_of_groups(known, encoded, n_rows), groups))
+        rows, known = self.fit.encode(X), self.fitted.posterior.components.groups
+        of_rows = codes_of_groups(known, rows.encoded, rows.n_rows)
+        own = np.flatnonzero(np.isin(of_rows, groups))
         return _safe_indexing(X, own), codes[own], weights[own]
 
     def labeled(
@@ -141,7 +140,7 @@ class PopulationModel:
         self.fitted.require_left_out("method='left_out'", cure)
         X, y, weight = self.fit.kept("method='left_out'", f"{cure}.")
         X, codes, weights = self.within(groups, *self.labeled(X, y, weight))
-        table, encoded = self.features(X), self.fit.encode(X)[1]
+        table, encoded = self.features(X), self.fit.encode(X).encoded
         equal = copies_of([table], codes, weights)
         rows = LabelledRows(encoded, codes, weights, equal.away, copies=equal.content)
         standing, counted = equal.standing(weights)
@@ -171,20 +170,17 @@ class PopulationModel:
         fitted = self.fitted.with_class_prior(estimate.draws.mean(axis=0))
         X, codes, weights = self.labeled(X, y, weight)
         check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
-        X, codes, weights = self.within(
-            self.groups_of(*self.fit.encode(X_new)[1:]), X, codes, weights
-        )
-        table, encoded = self.features(X), self.fit.encode(X)[1]
+        rows_new = self.fit.encode(X_new).under(fitted.posterior)
+        X, codes, weights = self.within(self.groups_of(rows_new), X, codes, weights)
+        table, own = self.features(X), self.fit.encode(X).under(fitted.posterior)
         equal, joint = copies_of([table], codes, weights), None
         standing, counted = equal.standing(weights)
-        rows = LabelledRows(encoded, codes, weights, equal.away, standing, equal.content)
+        rows = LabelledRows(own.encoded, codes, weights, equal.away, standing, equal.content)
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
             fitted.require_loo()
             joint = fitted.left_out(rows).joint
         labeled, new = table.take(standing), self.features(X_new)
         populations = Populations(labeled, codes[standing], counted, new)
-        own = take_rows(encoded, standing)
-        earlier = predict.log_joint(fitted.posterior, own, len(standing), densities=True)
-        later = predict.log_joint(fitted.posterior, *self.fit.encode(X_new)[1:], densities=True)
+        earlier, later = (read.log_joint(densities=True) for read in (own.take(standing), rows_new))
         return table_of_shift(populations, joint, earlier, later, estimate.draws)

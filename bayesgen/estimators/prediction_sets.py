@@ -8,7 +8,7 @@ from collections.abc import Hashable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen import arguments, predict
+from bayesgen import arguments
 from bayesgen.classes import even_classes, states_frequencies
 from bayesgen.errors import (
     BayesgenWarning,
@@ -26,11 +26,12 @@ from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.forgetting import require_among
-from bayesgen.inference import conformal, log_class_probabilities
+from bayesgen.inference import conformal
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.conformal import AugmentedFit, Groups, in_set
 from bayesgen.likelihoods.base import is_missing
 from bayesgen.membership import Entries
+from bayesgen.predict import ReadRows
 from bayesgen.schema import Schema
 from bayesgen.table import SPARSE, read_table, row_keys
 from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
@@ -63,7 +64,8 @@ class PredictionSets:
         self.require()
         if self._stacked and self.X is not None:
             self._places  # noqa: B018, raises where these are others
-        _, encoded, n_rows = self.fit.encode(X)
+        rows = self.fit.encode(X)
+        encoded, n_rows = rows.encoded, rows.n_rows
         added = self._is_added(X, encoded, n_rows)
         p_values = np.empty((n_rows, len(self._state.classes)))
         with deduplicate_warnings():
@@ -175,11 +177,11 @@ class PredictionSets:
         else:
             rows = self._state.labelled((self._rows,), self.fit.unseen, self._judged)
             left_out = self.fit.fitted.left_out_rows(rows, self._judged.weight)
-        joint = predict.joint_and_prior(posterior, take_rows(encoded, new), len(new))
+        rows_new = ReadRows(posterior, take_rows(encoded, new), len(new))
         codes, weight = left_out.codes, left_out.weight
         groups = self._groups(X, new, codes, weight, left_out=True)
         scores = conformal.odds(left_out.log_proba + prior, codes)
-        log_proba = log_class_probabilities(*joint) + prior
+        log_proba = rows_new.log_proba() + prior
         weight = weight * self._times[codes]
         return conformal.left_out_p_values(scores, weight, log_proba, groups, self._times)
 

@@ -7,13 +7,9 @@ from bayesgen.errors import BayesgenWarning, deduplicate_warnings
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import Posterior
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name, Table
-from bayesgen.typing import Traceable
-
-EncodedRows = tuple[Posterior, dict[str, Traceable], int]
-"""A posterior, rows as it reads them, and their number."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,7 +25,7 @@ class RowsOfFit:
 
     fitted: Fitted
     read: Callable[[object], Table]
-    encode: Callable[[object], EncodedRows]
+    encode: Callable[[object], ReadRows]
     kept: Callable[..., tuple[object, object, object]]
     train: Callable[[object, object, object], TrainingRows]
     predictions: LeftOutRows | None

@@ -100,6 +100,7 @@ from bayesgen.table import (
 from bayesgen.typing import (
     DataFrame,
     DataTree,
+    Encoded,
     Joint,
     Membership,
     Self,
@@ -776,8 +777,8 @@ class StackedClassifier(Classifier):
             "Ask a member, such as bg.LDA().",
         )
 
-    def _simulated(self, n: int) -> dict[str, Traceable]:
-        return self._encode_rows(self._sampled(n, 0, gaps=False)[0])[1]
+    def _simulated(self, n: int) -> Encoded:
+        return self._read_rows(self._sampled(n, 0, gaps=False)[0]).encoded
 
     @deduplicate_warnings()
     @unchecked  # options are those of the members

@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
-from bayesgen.inference import Components, Posterior
+from bayesgen.inference import Components
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import base
+from bayesgen.predict import ReadRows
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.schema.matching import matched
 from bayesgen.table import Name, Table, fill_table
-from bayesgen.typing import Encoded
+from bayesgen.typing import Encoded, Self
 
 T = TypeVar("T")
 """A table of any kind: the result is of the same kind."""
-R = TypeVar("R", bound="Rows")
 
 Place = tuple[str, int]
 """Position of an encoded column: its block, and its index there."""
@@ -28,17 +28,13 @@ Cell = tuple[Place, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
-    """Encoded rows, their table, and the positions of its columns.
+class Rows(ReadRows):
+    """Read rows, their table, and the positions of its columns.
 
-    posterior: the reader of the rows. encoded: one array for each block. n_rows: their number.
     table: their source. schema: of the columns whose cells can be imputed. cells: the positions of
     the columns, in the order of the table at fit.
     """
 
-    posterior: Posterior
-    encoded: Encoded
-    n_rows: int
     table: Table
     schema: Schema
     cells: Mapping[Name, Cell]
@@ -72,10 +68,9 @@ class Rows:
             return column.values
         return np.array([*column.levels, np.nan], dtype=object)[column.values]
 
-    def take(self: R, at: np.ndarray) -> R:
-        """Return some of the rows."""
-        encoded, table = take_rows(self.encoded, at), self.table.take(at)
-        return dataclasses.replace(self, encoded=encoded, n_rows=len(at), table=table)
+    def take(self, at: Int[np.ndarray, " some"]) -> Self:
+        """Return some of the rows, by position."""
+        return dataclasses.replace(super().take(at), table=self.table.take(at))
 
     def kind(self, name: Name) -> str:
         """Return the kind of a column, by which its values are enumerated (`Column.kind`)."""

@@ -40,7 +40,7 @@ from bayesgen.explain.cells import Cell, Rows, is_missing
 from bayesgen.inference import Posterior
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import blanked, row_chunks
-from bayesgen.predict import log_joint, require_posterior
+from bayesgen.predict import require_posterior
 from bayesgen.schema import GROUPS
 from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Encoded
@@ -265,7 +265,7 @@ def weights_of_evidence(
     posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
     reading = Reading.of(rows, contrast, rng, pairs if order == "shapley" else 0)
     # warns where few draws support a row
-    joint = log_joint(posterior, encoded, n_rows)
+    joint = rows.log_joint()
     never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
     chunks = reading.contributions(posterior.log_joint, encoded, n_rows, n_classes)
     mean, least, most, error = np.concatenate(list(chunks), axis=2)

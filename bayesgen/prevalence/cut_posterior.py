@@ -18,9 +18,10 @@ from bayesgen.inference.components import rows_by_group, take_rows
 from bayesgen.inference.draws import some_draws
 from bayesgen.inference.scores import add_weighed
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import proportions
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn, relative
-from bayesgen.typing import Encoded, Joint
+from bayesgen.typing import Joint
 
 PARAMETER_FLOATS = 10_000_000
 """Parameters drawn at once: 80 MB."""
@@ -31,8 +32,7 @@ SCORED_FLOATS = 3_000_000
 
 
 def cut_draws(
-    posterior: Posterior,
-    encoded: Encoded,
+    rows: ReadRows,
     weight: Rows,
     log_proba: Joint,
     alpha: Alpha,
@@ -45,8 +45,7 @@ def cut_draws(
     Memory holds the densities of all rows under some draws, a few megabytes or one draw.
 
     Args:
-        posterior: of the classes, with even class probabilities.
-        encoded: rows.
+        rows: read by a posterior with even class probabilities.
         weight: of the rows.
         log_proba: their log class probabilities, densities where parameters are not drawn.
         alpha: Dirichlet rows of every class.
@@ -54,14 +53,14 @@ def cut_draws(
         n_draws: number of draws.
         rng: random numbers.
     """
-    able, n_rows = alpha > 0, len(weight)
-    if posterior.point:
+    able = alpha > 0
+    if rows.posterior.point:
         density = relative(np.ascontiguousarray(log_proba.T[None, able]))
         pieces = [drawn(density, weight, alpha[able], start[able], rng, n_draws)]
     else:
         pieces = [
             drawn(relative(logs), weight, alpha[able], start[able], rng)
-            for logs in densities_of_fit(posterior, encoded, n_rows, able, n_draws, rng)
+            for logs in densities_of_fit(rows, able, n_draws, rng)
         ]
     out = np.zeros((n_draws, len(alpha)))
     out[:, able] = np.concatenate([draws for draws, _ in pieces])
@@ -74,9 +73,7 @@ def averages_models(posterior: Posterior) -> bool:
 
 
 def densities_of_fit(
-    posterior: Posterior,
-    encoded: Encoded,
-    n_rows: int,
+    read: ReadRows,
     able: Bool[np.ndarray, " class"],
     n_draws: int,
     rng: np.random.Generator,
@@ -89,12 +86,13 @@ def densities_of_fit(
     says, or under a draw of the pool's weights and of the parameters of all members. Log densities
     are up to constants of rows.
 
-    able: classes whose densities are wanted.
+    read: the rows. able: classes whose densities are wanted.
     """
+    posterior, n_rows = read.posterior, read.n_rows
     some = max(1, proportions.DENSITY_FLOATS // (n_rows * int(able.sum())))
     powers = posterior.part_powers(rng, n_draws)
     if powers is not None:
-        for logs in log_densities(posterior, encoded, n_rows, powers, some, rng):
+        for logs in log_densities(read, powers, some, rng):
             yield logs[:, able]
         return
     n_sets = STACK_DRAWS
@@ -102,7 +100,7 @@ def densities_of_fit(
     joint = np.empty((n_sets, int(able.sum()), n_rows))
     width = n_sets * len(able) * max(1, len(posterior.families))
     for rows in row_chunks(n_rows, max(1, SCORED_FLOATS // width)):
-        scores = draws.score(take_rows(encoded, rows), rows.stop - rows.start)
+        scores = draws.score(take_rows(read.encoded, rows), rows.stop - rows.start)
         joint[..., rows] = np.moveaxis(scores[..., able], 0, 2)
     joint *= np.broadcast_to(draws.powers, n_sets)[:, None, None]
     order = np.arange(n_draws) * n_sets // n_draws
@@ -111,9 +109,7 @@ def densities_of_fit(
 
 
 def log_densities(
-    posterior: Posterior,
-    encoded: Encoded,
-    n_rows: int,
+    read: ReadRows,
     powers: Float[np.ndarray, "draw part"],
     some: int,
     rng: np.random.Generator,
@@ -122,8 +118,9 @@ def log_densities(
 
     theta is of the group of the row, where rows have groups.
 
-    powers: of the parts of the likelihood, or one of the whole.
+    read: the rows. powers: of the parts of the likelihood, or one of the whole.
     """
+    posterior, encoded, n_rows = read.posterior, read.encoded, read.n_rows
     width = sum(np.size(a) for part in posterior.families.values() for a in part.arrays().values())
     some = min(some, max(1, PARAMETER_FLOATS // max(width, 1)))
     whole = posterior.components

@@ -13,15 +13,15 @@ from bayesgen.classes import even_classes
 from bayesgen.errors import InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import unusable_prevalence_prior
 from bayesgen.errors.operations import label_shift_rejected
-from bayesgen.inference import Posterior, Report, log_class_probabilities
-from bayesgen.inference.components import take_rows
+from bayesgen.inference import Report, log_class_probabilities
 from bayesgen.optimize import mixture_weights
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence.cut_posterior import averages_models, cut_draws
 from bayesgen.prevalence.label_shift import Populations, columns_rejected
 from bayesgen.prevalence.left_out import LeftOutRows, left_out_draws
 from bayesgen.prevalence.proportions import Alpha, relative
 from bayesgen.prevalence.result import Prevalence, by_class
-from bayesgen.typing import Encoded, Weights
+from bayesgen.typing import Weights
 
 METHODS = ("auto", "density", "left_out")
 ENOUGH, ENOUGH_FOR_A_STACK = 15, 40
@@ -55,8 +55,7 @@ class Request:
 
 def estimated(
     request: Request,
-    posterior: Posterior,
-    encoded: Encoded,
+    rows: ReadRows,
     weight: Weights,
     classes: np.ndarray,
     counts: Counts,
@@ -67,8 +66,7 @@ def estimated(
 
     Args:
         request: of the user.
-        posterior: of the fit.
-        encoded: the rows.
+        rows: as the posterior of the fit reads them.
         weight: of each, at least 0 and not all 0.
         classes: labels.
         counts: weight of the labeled rows of each class.
@@ -85,9 +83,9 @@ def estimated(
     alpha = dirichlet_rows(request.prior, classes)
     times = whole_weights(weight)
     kept = np.flatnonzero(times)
-    encoded, weight = take_rows(encoded, kept), times[kept].astype(float)
-    even = posterior.with_classes(even_classes(len(alpha)))
-    joint = even.log_joint(encoded, len(kept))
+    weight, even = times[kept].astype(float), rows.posterior.with_classes(even_classes(len(alpha)))
+    rows_even = rows.take(kept).under(even)
+    joint = even.log_joint(rows_even.encoded, len(kept))
     predict.warn_impossible_rows(joint)
     logs = log_class_probabilities(joint, even.log_classes())
     able = alpha > 0
@@ -103,7 +101,7 @@ def estimated(
         draws = left_out_draws(labeled, logs, weight, alpha, near, request.draws, rng)
     else:
         method, verdict = "density", DENSITIES_VERDICT
-        draws, rate = cut_draws(even, encoded, weight, logs, alpha, near, request.draws, rng)
+        draws, rate = cut_draws(rows_even, weight, logs, alpha, near, request.draws, rng)
         details["acceptance rate"] = rate
     rejected, tables = None, None
     if populations is not None:
@@ -118,7 +116,7 @@ def estimated(
         warn(label_shift_rejected(rejected))
     seconds = time.perf_counter() - start
     report = Report(method, seconds, converged=True, outcome=Words(verdict), details=details)
-    trained = by_class(classes, np.exp(posterior.log_classes()))
+    trained = by_class(classes, np.exp(rows.posterior.log_classes()))
     return Prevalence(classes, draws, by_class(classes, mode), trained, report, rejected)
 
 

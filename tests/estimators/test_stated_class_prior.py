@@ -263,7 +263,11 @@ def law_left_out(stacks):
     losses = -stated.loo(X[NUMBERS], y)["log_proba"].to_numpy()
     own = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
     assert stated.report_.details[LOSS_UNDER_PRIOR] == pytest.approx(own, abs=1e-9)
-    encoded, codes, ones = later._encode_rows(X[NUMBERS])[1], (y == "well").astype(int), np.ones(60)
+    encoded, codes, ones = (
+        later._read_rows(X[NUMBERS]).encoded,
+        (y == "well").astype(int),
+        np.ones(60),
+    )
     rows = LabelledRows(encoded, codes, ones, ones)
     joint = later._fitted().with_class_prior(PRIOR).left_out(rows).joint
     found = joint[np.arange(60), codes] - np.logaddexp.reduce(joint, axis=1)

@@ -100,7 +100,7 @@ def test_a_naive_cell_is_its_own_bayes_factor(titanic):
     clf, X, _ = titanic
     parts = clf.evidence(X[:40])
     post = clf._posterior.components.model.blocks
-    t = post["normal"].log_predictive(clf._encode_rows(X[:40])[1]["normal"])
+    t = post["normal"].log_predictive(clf._read_rows(X[:40]).encoded["normal"])
     np.testing.assert_allclose(parts["age"], t[:, 1] - t[:, 0], atol=1e-9)
     np.testing.assert_allclose(clf.evidence(X[:40], order="shapley"), parts, atol=1e-9)
 

@@ -44,7 +44,8 @@ def fitted(name, **params):
     X, y = table(np.random.default_rng(3))
     clf = type(model)(**model.get_params(deep=False))
     clf.set_params(inference=bg.Exact(draws=DRAWS), random_state=1, **params).fit(X, y)
-    posterior, encoded, n = clf._encode_rows(X)
+    read = clf._read_rows(X)
+    posterior, encoded, n = read.posterior, read.encoded, read.n_rows
     return posterior, encoded, n
 
 

@@ -48,7 +48,7 @@ def test_intervals_of_draws_cover():
 
 def narrow(posterior, rows, n):
     """Return intervals of 80 %."""
-    return predict.interval(posterior, rows, n, 0.8)
+    return predict.ReadRows(posterior, rows, n).interval(0.8)
 
 
 def plugged_in(posterior, rows, n):

@@ -267,7 +267,8 @@ def test_loo_keeps_the_weights():
     for i in (0, 17, 44):
         rest = np.arange(60) != i
         other = bg.NaiveBayes(temper="columns").fit(X[rest], y[rest])
-        posterior, rows, n = other._encode_rows(X.iloc[[i]])
+        read = other._read_rows(X.iloc[[i]])
+        posterior, rows, n = read.posterior, read.encoded, read.n_rows
         scores = posterior.scores(rows, n)
         assert found[i] == pytest.approx(clf._posterior.log_proba(scores)[0, y[i]], abs=1e-9)
 

@@ -95,7 +95,8 @@ def test_sampled_labels_are_not_expected_ones():
     np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=error)
     assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
     # the mean over draws, and not the prediction, which would count the rows again
-    _, encoded, n = clf._encode_rows(TABLE[4:])
+    read = clf._read_rows(TABLE[4:])
+    encoded, n = read.encoded, read.n_rows
     joint = clf._posterior.components.each_log_joint(encoded, n)
     each = np.exp(joint - np.logaddexp.reduce(joint, axis=-1)[..., None])
     np.testing.assert_allclose(
@@ -121,7 +122,8 @@ def test_rows_without_a_label_count_for_their_classes():
 @harmless
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
-    posterior, encoded, n_rows = clf._encode_rows(TABLE[4:])
+    read = clf._read_rows(TABLE[4:])
+    posterior, encoded, n_rows = read.posterior, read.encoded, read.n_rows
     n_draws = int(np.prod(posterior.components.shape))
     monkeypatch.setattr(draws, "DENSITY_FLOATS", 3 * n_draws * 2)
     parts = posterior.components.joint_draws(encoded, n_rows)

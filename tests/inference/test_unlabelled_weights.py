@@ -88,7 +88,8 @@ def test_answers_are_averaged_over_weights():
     found = clf._posterior.components
     assert clf.inference_ == "expected"
     assert found.weights.sum() == pytest.approx(1.0)
-    _, encoded, n = clf._encode_rows(X)
+    read = clf._read_rows(X)
+    encoded, n = read.encoded, read.n_rows
     each = [
         np.exp(
             m.log_joint(encoded, n) - np.logaddexp.reduce(m.log_joint(encoded, n), axis=1)[:, None]

@@ -273,7 +273,7 @@ def test_one_row_updates_the_prior_by_its_mean_probability():
     # given theta, the label of the row has the prior probabilities alpha / sum
     even = clf.with_class_prior([0.4, 0.6])
     draws = as_draws(even._fitted_posterior().components, np.random.default_rng(0), 20_000)
-    joint = draws.each_log_joint(even._encode_rows(row)[1], 1)[0]
+    joint = draws.each_log_joint(even._read_rows(row).encoded, 1)[0]
     share = np.exp(normalized(joint)).mean(axis=0)
     error = 4 * found.draws.std(axis=0) / np.sqrt(20_000)
     np.testing.assert_array_less(np.abs(found.mean - (np.array([2, 3]) + share) / 6), error)

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
-from bayesgen import predict
 from bayesgen.classes import Spec, class_prior, is_stated, prior_of_learning, require_possible
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import description
@@ -26,6 +25,7 @@ from bayesgen.inference import (
 )
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
+from bayesgen.predict import ReadRows
 from bayesgen.schema import Column
 from bayesgen.table import Copies, Name, Table
 from bayesgen.typing import Joint, Labels, Membership, Traceable
@@ -234,8 +234,7 @@ class Member:
             again.fit(trained, trained.classes)
             tested = again.read(rows.only(labelled[fold]), reset=False)
             encoded = tested.encode(again.state.schema, again.classifier.unseen)
-            joint, log_classes = predict.joint_and_prior(again.posterior, encoded, len(fold))
-            proba = class_probabilities(joint, log_classes)
+            proba = ReadRows(again.posterior, encoded, len(fold)).proba()
             place = np.searchsorted(classes, again.classifier.classes_)
             with np.errstate(divide="ignore"):
                 out[np.ix_(fold, place)] = np.log(proba)
