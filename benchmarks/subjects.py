@@ -134,10 +134,3 @@ GROUPS = TOGETHER + tuple(
     if "nuts" in subject.inferences and not any(name in group for group in TOGETHER)
 )
 """All models that NUTS samples; posteriors that are less round have one of their own."""
-
-UNLABELLED: dict[tuple[str, ...], float] = {
-    ("Normal",): 0.0,
-    ("Categorical",): 0.0,
-    ("Normal", "MultivariateNormal", "Categorical"): 0.2,
-}
-"""Tables in which most rows have no label, and the share of their cells that are missing."""
