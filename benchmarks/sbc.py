@@ -4,8 +4,7 @@ Parameters come from the prior, rows from the parameters, draws from the posteri
 rank of the parameter among the draws is then uniform (Talts, Betancourt, Simpson, Vehtari and
 Gelman 2018). Also ranked is the log likelihood of the rows, which shows a posterior that forgets
 them (Modrak et al. 2023, Bayesian Analysis 20, 461-488). Ranks are held against the uniform law by
-chi-square and by simultaneous bands around their ECDF. All likelihoods, by closed form and by NUTS;
-and tables in which most rows have no label, whose labels data augmentation draws.
+chi-square and by simultaneous bands around their ECDF. All likelihoods, by closed form and by NUTS.
 """
 
 import argparse
@@ -18,27 +17,17 @@ from pathlib import Path
 
 import numpy as np
 from side_by_side import Chains, sampled
-from simulated import N_CLASSES, Simulated, Subject, simulations, strengths_of
-from subjects import GROUPS, SUBJECTS, UNLABELLED
+from simulated import Simulated, Subject, simulations, strengths_of
+from subjects import GROUPS, SUBJECTS
 
 from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, threshold, uniformity
-from bayesgen.inference import Augmentation, Exact
-from bayesgen.inference.components import take_rows
+from bayesgen.inference import Exact
 from bayesgen.inference.importance_sampling import ImportanceSampling
-from bayesgen.inference.unlabelled_draws import sampled as sampled_labels
-from bayesgen.inference.unlabelled_rows import UnlabelledRows
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.model import model_statistics
 from bayesgen.plots import RankDisplay
 
 N_ROWS = 24
-LABELLED = 4
-"""Rows with a label, where others have none."""
-DRAWS, THIN, WARMUP = 19, 8, 40
-"""Of data augmentation: draws among which a truth is ranked, sweeps from one to the next, and
-sweeps before the first. Class probabilities THIN sweeps apart correlate by less than .01
-(measured)."""
-INFERENCES = ("exact", "nuts", "augmentation")
+INFERENCES = ("exact", "nuts")
 MOST_PICKED = 3
 """Entries of each parameter that are ranked."""
 
@@ -171,68 +160,6 @@ def nuts_ranks(
     return stacked(every)
 
 
-def unlabelled_ranks(
-    subjects: Mapping[str, Subject], fits: int, rng: np.random.Generator, missing: float = 0.0
-) -> Ranks:
-    """Return ranks among draws of data augmentation, given rows most of which have no label.
-
-    Also ranked are the log likelihood of the rows without a label, and P(y = 0) of a new row.
-
-    missing: the share of cells that are.
-    """
-    every, first = [], next(iter(subjects))
-    method = Augmentation(draws=DRAWS * THIN, warmup=WARMUP, chains=1)
-    n_levels = {name: subject.n_levels for name, subject in subjects.items()}
-    for simulated in simulations(subjects, rng, N_ROWS + 1, fits):
-        model, sizes = simulated.model, {"n_classes": N_CLASSES, "n_levels": n_levels}
-        x = {name: with_missing(cells, missing, rng) for name, cells in simulated.x.items()}
-        seen, hidden, new = (
-            take_rows(x, np.arange(*ends))
-            for ends in ((LABELLED,), (LABELLED, N_ROWS), (N_ROWS, N_ROWS + 1))
-        )
-        y, weight = simulated.y[:LABELLED], np.ones(N_ROWS)
-        labelled = model_statistics(model.blocks, seen, y, weight[:LABELLED], **sizes)
-        others = UnlabelledRows(hidden, weight[LABELLED:], **sizes)
-        problem, seed = simulated.problem.given(labelled), int(rng.integers(2**31))
-        posterior = sampled_labels(method, problem, others, seed).components
-        drawn = {
-            owner: {name: value[0, THIN - 1 :: THIN] for name, value in values.items()}
-            for owner, values in posterior.params.items()
-        }
-        ranks = _ranked(dataclasses.replace(simulated, statistics=labelled), drawn, rng)
-        truth, draws = (
-            {
-                f"{first}: log likelihood without labels": _log_likelihood(simulated, hidden, of),
-                f"{first}: P(y) of a new row": _probability(simulated, new, of),
-            }
-            for of in (simulated.truth, drawn)
-        )
-        every.append(ranks | ranked(truth, draws, rng))
-    return stacked(every)
-
-
-def with_missing(cells: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Return cells of which a share, at random, is missing."""
-    gone = rng.random(cells.shape) < share
-    return np.where(gone, np.nan if cells.dtype.kind == "f" else -1, cells)
-
-
-def _log_joint(simulated: Simulated, x: Mapping, params: Mapping[str, Mapping]) -> np.ndarray:
-    """Return log P(y = k, row) at each draw, shape (row, draw, class)."""
-    parts = simulated.model.blocks.items()
-    each = [part.log_density_fn(params[name])(x[name]) for name, part in parts]
-    return np.log(params["class"]["probs"]) + sum(each)
-
-
-def _log_likelihood(simulated: Simulated, x: Mapping, params: Mapping[str, Mapping]) -> np.ndarray:
-    return np.logaddexp.reduce(_log_joint(simulated, x, params), axis=2).sum(axis=0)
-
-
-def _probability(simulated: Simulated, x: Mapping, params: Mapping[str, Mapping]) -> np.ndarray:
-    joint = _log_joint(simulated, x, params)[0]
-    return np.exp(joint[:, 0] - np.logaddexp.reduce(joint, axis=1))
-
-
 # -- verdicts ------------------------------------------------------------------------------------
 
 
@@ -281,13 +208,6 @@ def examined(
             if own:
                 rng = np.random.default_rng([seed, 1000 + i])
                 yield "nuts", "; ".join(own), nuts_ranks(own, sampled_fits, rng, Chains())
-    if "augmentation" in inferences:
-        for i, (members, missing) in enumerate(UNLABELLED.items()):
-            if set(members) <= set(names):
-                rng = np.random.default_rng([seed, 2000 + i])
-                own = {n: SUBJECTS[n] for n in members}
-                label = "augmentation, cells missing" if missing else "augmentation"
-                yield label, "; ".join(own), unlabelled_ranks(own, sampled_fits, rng, missing)
 
 
 def main() -> int:
@@ -296,7 +216,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(SUBJECTS)}")
     parser.add_argument("--inference", choices=INFERENCES, action="append")
     parser.add_argument("--fits", type=int, default=1000, help="exact fits a likelihood (1000)")
-    parser.add_argument("--sampled-fits", type=int, default=400, help="fits by a sampler (400)")
+    parser.add_argument("--sampled-fits", type=int, default=400, help="fits by NUTS (400)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write ECDF plots here, as PNG")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all p-values here")

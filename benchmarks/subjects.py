@@ -17,7 +17,6 @@ from bayesgen.likelihoods import (
     MultivariateNormal,
     Normal,
     Poisson,
-    SphericalNormal,
 )
 
 MEAN = np.array([[0.0, 1.0], [1.0, -1.0]])
@@ -73,13 +72,10 @@ def family(distribution: str, x: np.ndarray, **settings: object) -> Subject:
 
 SIZES = np.random.default_rng(5).gamma(3.0, size=(200, 2)) * np.array([1.0, 20.0])
 COUNTS = np.random.default_rng(6).poisson(2.0, size=(200, 2)) * 1.0
-ROUND = {"mean": MEAN, "mean_rows": STRENGTHS, "variance_rows": 3.0}
 
 SUBJECTS: dict[str, Subject] = {
     "Normal": line(Normal(**OWN)),
     "Normal shared": line(Normal(**ONE, spread="shared")),
-    "SphericalNormal": line(SphericalNormal(**ROUND, variance=np.array([1.0, 0.6]))),
-    "SphericalNormal shared": line(SphericalNormal(**ROUND, variance=0.8, spread="shared")),
     "MultivariateNormal": line(
         MultivariateNormal(**JOINT, scale=SCALES, covariance_rows=np.array([4.0, 6.0]))
     ),
@@ -126,7 +122,7 @@ SUBJECTS: dict[str, Subject] = {
 """By name; learned prior strengths are those of `bayesgen.likelihoods.hyperparameter_mixture`."""
 
 TOGETHER = (
-    ("Normal", "Normal shared", "SphericalNormal", "SphericalNormal shared"),
+    ("Normal", "Normal shared"),
     ("MultivariateNormal", "MultivariateNormal shared"),
     ("Categorical", "Bernoulli", "Poisson", "Multinomial", "JointCategorical"),
 )
@@ -138,10 +134,3 @@ GROUPS = TOGETHER + tuple(
     if "nuts" in subject.inferences and not any(name in group for group in TOGETHER)
 )
 """All models that NUTS samples; posteriors that are less round have one of their own."""
-
-UNLABELLED: dict[tuple[str, ...], float] = {
-    ("Normal",): 0.0,
-    ("Categorical",): 0.0,
-    ("Normal", "MultivariateNormal", "Categorical"): 0.2,
-}
-"""Tables in which most rows have no label, and the share of their cells that are missing."""

@@ -155,14 +155,13 @@ def unusable_prevalence_prior(value: object, labels: Sequence) -> InvalidArgumen
     )
 
 
-def not_diagonal(owner: str, name: str, wanted: str) -> InvalidArgument:
-    """A matrix was stated for a covariance of a simpler structure."""
+def not_diagonal(owner: str, name: str) -> InvalidArgument:
+    """A matrix was stated for a diagonal covariance that is not diagonal."""
     return InvalidArgument(
-        "{owner}: {name} is a matrix that is not {wanted}, as this covariance must be.",
+        "{owner}: {name} is a matrix that is not diagonal, as this covariance must be.",
         "Pass a number, or {name}=None for that of the columns.",
         owner=owner,
         name=name,
-        wanted=wanted,
     )
 
 

@@ -1325,9 +1325,10 @@ class Classifier(Estimator):
     def label_distributions_(self) -> Joint:
         """P(y_i = k given all rows) of every fitted row, shape (row, class).
 
-        A given label has probability 1. For an unlabeled row it is the posterior mean of P(y = k
-        given x_i, theta), which differs from `predict_proba` because the row itself was fitted.
-        Rows of weight 0 are omitted. The attribute is neither saved nor copied.
+        A given label has probability 1. For an unlabeled row these are the shares of the classes
+        that the fit expected (means over draws in programs of your own), which differ from
+        `predict_proba` because the row itself was fitted. Rows of weight 0 are omitted. The
+        attribute is neither saved nor copied.
         """
         self._fitted_posterior()
         return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())

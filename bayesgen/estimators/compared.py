@@ -207,7 +207,7 @@ def classifiers_by_method(
         # importance sampling or data augmentation
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     if unlabelled is not None:
-        # neither have rows without a class, whose expected labels take milliseconds
+        # neither have rows without a class, whose labels are expected
         inference, names = {**inference, "exact": "expected"}, {**METHODS, "exact": "Bayes"}
     found: dict[str, Classifier] = {}
     for method in sorted(methods, key=list(METHODS).index):

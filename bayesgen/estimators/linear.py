@@ -42,7 +42,7 @@ def shared_covariance(params: dict[str, np.ndarray]) -> Matrix:
     """Return the covariance of a family with a shared one."""
     if "cholesky" in params:
         return params["cholesky"][0] @ params["cholesky"][0].T
-    return np.diag(np.broadcast_to(params["variance"][0], params["mean"].shape[1]))
+    return np.diag(params["variance"][0])
 
 
 def discriminant_axes(mean: Means, covariance: Matrix, weight: np.ndarray) -> np.ndarray:

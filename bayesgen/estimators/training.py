@@ -740,10 +740,8 @@ def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarni
     fields = {"columns": names if block else [names[finding.feature]], "label": label}
     if finding.kind == "floored":
         within = "any class" if label is None else "class {label!r}"
-        varies = "do not vary" if block else "does not vary"
-        variance = "their common variance" if block else "its variance"
         return DegenerateEstimate(
-            f"{columns} {varies} within {within}; {variance} was raised to the floor.",
+            f"{columns} does not vary within {within}; its variance was raised to the floor.",
             Cure(
                 "Use inference='exact', or set another floor by MLE(variance_floor=1e-9).",
                 "Use --inference exact.",

@@ -17,6 +17,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.errors.operations import unsupported
+from bayesgen.errors.wording import shown
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
 from bayesgen.estimators.training import TrainingState
@@ -35,7 +36,6 @@ from bayesgen.inference import (
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
-from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import (
     ROWS,
     WEIGHT,
@@ -46,7 +46,6 @@ from bayesgen.inference.unlabelled_rows import (
 )
 from bayesgen.inference.unlabelled_weights import learned, own_logs
 from bayesgen.likelihoods.protocols import MaximumLikelihood
-from bayesgen.likelihoods.remainder import is_whole
 from bayesgen.membership import shares_of
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
@@ -60,10 +59,6 @@ WITHOUT_THEM = Cure(
     "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
     "Leave these rows out of the file.",
 )
-
-MOST_SAMPLED = 20_000
-"""Unlabeled rows up to which inference="auto" samples labels: 4 x 1,200 sweeps of 10,000 rows of 10
-columns take half a minute (measured)."""
 
 STRONG = 3.0
 """Log-likelihood ratio, of labeled rows left out, from which guesses rest on labeled rows alone: 20
@@ -113,7 +108,7 @@ def infer(
             refuse(
                 f"{part.title} of block {name!r}", "its density rests on labeled rows themselves"
             )
-    method = _method(inference, state, weight, rows)
+    method = _method(inference, state, weight)
     require_possible(prior, state.classes)
     problem = state.problem(prior)
     with state.naming_columns(problem):
@@ -204,29 +199,24 @@ def refuse(what: str | Words, why: str, cure: str | Cure = WITHOUT_THEM) -> NoRe
     )
 
 
-def _method(
-    inference: str | Method, state: TrainingState, weight: Weight, rows: UnlabelledRows
-) -> Method:
-    """Return the method for an inference= argument.
-
-    Labels are drawn for whole rows; where a weight is a fraction, or learned, they are expected.
-    """
+def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Method:
+    """Return the method for an inference= argument: closed forms rest on expected labels."""
     automatic = isinstance(inference, str) and inference == "auto"
     method = Exact() if automatic else method_of(inference)
     for part in state.likelihoods.values():
         no_maximum = isinstance(method, MLE) and not isinstance(part, MaximumLikelihood)
         if no_maximum or not part.conjugate:
             refuse(part.title, "it has no closed form")
-    if isinstance(method, NUTS):
-        why = "it sums over their classes only in programs of your own"
+    if isinstance(method, NUTS) or (weight and isinstance(method, Augmentation)):
+        why = "posterior draws sum over their classes only in programs of your own"
         cure = Cure(
-            "Use inference='auto', which draws their labels.",
-            "Use --inference auto, which draws their labels.",
+            "Use inference='auto', which replaces their labels by expected ones.",
+            "Use --inference auto, which replaces their classes by expected ones.",
         )
-        refuse(Words("inference='nuts'", "--inference nuts"), why, cure)
+        refuse(Words(f"inference={shown(inference)}", "--inference nuts"), why, cure)
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
-    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation):
+    if weight == LEARN and isinstance(method, MLE | MAP):
         cure = Cure(
             "State it: unlabelled=1, or use inference='expected'.",
             "State it, such as --unlabelled 0.1, or leave --inference out.",
@@ -234,30 +224,22 @@ def _method(
         why = "their weight is learned by leave-one-out, which needs a closed form"
         python = f"unlabelled='learn' with inference={inference!r}"
         refuse(Words(python, f"--unlabelled learn with --inference {inference}"), why, cure)
-    expected = isinstance(weight, str) or not is_whole((weight or 0.0) * rows.weight)
-    if expected and isinstance(method, Augmentation):
-        cure = "Use inference='expected', or unlabelled=1."
-        refuse(f"inference={inference!r}", "labels are drawn only at whole weights", cure)
-    expected |= automatic and bool(weight) and rows.n_rows > MOST_SAMPLED
-    if weight and isinstance(method, Exact) and not automatic:
-        what = "the posterior was simulated by data augmentation"
-        if expected:
-            what = "their labels were replaced by expected ones"
-            what += ", at weights learned from the labeled rows" * (weight == LEARN)
+    if not weight or not isinstance(method, Exact):
+        return method
+    if not automatic:
         warn(
             BayesgenWarning(
-                "rows without a label rule out a closed form; {what}{so}.",
+                "rows without a label rule out a closed form; their labels were replaced by "
+                "expected ones{learned}{so}.",
                 Cure(
                     "Pass inference='auto' to choose this without a warning.",
                     "Add --inference auto to choose this without a warning.",
                 ),
-                what=what,
+                learned=", at weights learned from the labeled rows" * (weight == LEARN),
                 so=Words(" (inference_ says so)", ""),
             )
         )
-    if expected and isinstance(method, Exact) and weight != LEARN:
-        return Expected(draws=method.draws)
-    return method
+    return method if weight == LEARN else Expected(draws=method.draws)
 
 
 def _unlabelled_rows(
@@ -303,13 +285,10 @@ def _at_weight(method: Method, problem: Problem, rows: UnlabelledRows, seed: int
     if isinstance(method, MLE | MAP):
         return unlabelled.estimate(method, problem, rows, shares)
     maximum = unlabelled.maximize(MAP(), problem, rows, shares)
-    if isinstance(method, Expected):
-        closed = method.infer(problem.plus(maximum.added), seed)
-        closed = dataclasses.replace(closed, report=unlabelled.reported(closed, maximum))
-        return Inferred(closed, maximum.shares, (maximum.added,))
-    sampler = method if isinstance(method, Augmentation) else Augmentation(method.draws)
-    inferred = sampled(sampler, problem, rows, seed)
-    return dataclasses.replace(inferred, added=(maximum.added,))
+    # other methods were refused
+    closed = cast(Expected, method).infer(problem.plus(maximum.added), seed)
+    closed = dataclasses.replace(closed, report=unlabelled.reported(closed, maximum))
+    return Inferred(closed, maximum.shares, (maximum.added,))
 
 
 def _warn_of_harm(

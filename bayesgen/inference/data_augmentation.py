@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
@@ -73,11 +72,7 @@ class Augmentation:
             # unlike max and min these keep NaN, the diagnostic of too few draws
             details["r_hat"] = float(np.maximum(details["r_hat"], diagnostics["r_hat"]))
             details["ess"] = float(np.minimum(details["ess"], diagnostics["ess"]))
-        cure = Cure(
-            ", state stronger prior guesses, or leave out columns with few observed cells.",
-            "leave out columns with few observed cells, or use --inference map.",
-        )
-        report = self.report(details, time.perf_counter() - start, cure)
+        report = self._report(details, time.perf_counter() - start)
         return Draws(problem.reader, report, params, families)
 
     @property
@@ -91,8 +86,8 @@ class Augmentation:
         gaps = (missing_cells(part, blocks[n]) for n, part in problem.model.blocks.items())
         return sum(data.seconds_per_draw for data in gaps if data is not None)
 
-    def report(self, details: dict[str, float], seconds: float, cure: Cure) -> Report:
-        """Return the report of draws; cure: beside more draws, for chains that disagree."""
+    def _report(self, details: dict[str, float], seconds: float) -> Report:
+        """Return the report of draws, with a cure where chains disagree."""
         good = has_converged(details, self.chains)
         words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
         verdict = Words(words)
@@ -103,9 +98,12 @@ class Augmentation:
                 max(2 * self.warmup, defaults.warmup),
             )
             alone = ", chains=1" if self.chains == 1 else ""
-            more = f"ask for more, bg.Augmentation(draws={draws}, warmup={warmup}{alone})"
             verdict += f" {disagreement(self.chains)}: "
-            verdict += Cure(more + cure.python, cure.shell)
+            verdict += Cure(
+                f"ask for more, bg.Augmentation(draws={draws}, warmup={warmup}{alone}), state "
+                "stronger prior guesses, or leave out columns with few observed cells.",
+                "leave out columns with few observed cells, or use --inference map.",
+            )
         return Report("augmentation", seconds, good, verdict, details)
 
 
@@ -113,19 +111,10 @@ def augment(
     data: IncompleteData, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
 ) -> tuple[Params, dict[str, float]]:
     """Return posterior draws (chain, draw, ...), with their largest r_hat and smallest ess."""
-    steps = islice(data.gibbs(rng, chains), warmup, warmup + draws)
-    kept = collected(({"": params} for params in steps), draws)[""]
+    kept: dict[str, np.ndarray] = {}
+    for draw, params in enumerate(islice(data.gibbs(rng, chains), warmup, warmup + draws)):
+        for name, value in params.items():
+            if not draw:
+                kept[name] = np.empty((chains, draws, *value.shape[1:]))
+            kept[name][:, draw] = value
     return kept, chain_diagnostics(data.compared(kept))
-
-
-def collected(steps: Iterable[dict[str, Params]], draws: int) -> dict[str, Params]:
-    """Return parameters by owner, (chain, draw, ...), of steps of all chains, (chain, ...)."""
-    draws_of_owners: dict[str, Params] = {}
-    for draw, step in enumerate(steps):
-        for owner, params in step.items():
-            arrays = draws_of_owners.setdefault(owner, {})
-            for name, value in params.items():
-                if not draw:
-                    arrays[name] = np.empty((len(value), draws, *value.shape[1:]))
-                arrays[name][:, draw] = value
-    return draws_of_owners

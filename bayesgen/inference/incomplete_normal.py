@@ -131,13 +131,9 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
         posterior = required(self.prior, Conjugate).posterior(self.filled(self.start()))
         params = posterior.draw(rng, chains)
         while True:
-            params = self.step(params, rng)
+            proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
+            params = _choose(self._cells, params, proposed, rng, together=self._dependent)
             yield params
-
-    def step(self, params: Params, rng: np.random.Generator) -> Params:
-        """Return the parameters of all chains after one step of `gibbs` from given ones."""
-        proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
-        return _choose(self._cells, params, proposed, rng, together=self._dependent)
 
     @property
     def seconds_per_draw(self) -> float:

@@ -30,7 +30,6 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.errors.operations import unsupported
 from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
@@ -87,27 +86,6 @@ class IncompleteTable(IncompleteData[JointCategorical]):
         for state in walk(gammas, shape, gaps, rng):
             logs = state.reshape(chains, *prior.shape)
             yield {"probs": np.exp(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))}
-
-    def step(self, params: Params, rng: np.random.Generator) -> Params:
-        """Return the tables of all chains after rows are filled in given these.
-
-        Raises:
-            UnsupportedOperation: a weight is not a whole number.
-        """
-        gaps, prior = _gaps(self.statistics), self.likelihood.concentration()
-        if any(gap.uneven.any() for gap in gaps):
-            raise unsupported(
-                "sampling of labels",
-                "incomplete rows of a joint table need whole-number weights",
-                "Use inference='expected', or unlabelled=1.",
-            )
-        with np.errstate(divide="ignore"):
-            logs = np.log(params["probs"]).reshape(len(params["probs"]), -1)
-        count = np.repeat((prior + self.statistics.count).ravel()[None], len(logs), axis=0)
-        for gap in gaps:
-            count[:, gap.fits] += _spread(logs[:, gap.fits], gap, rng)
-        filled = log_gammas(rng, count, 1)[0].reshape(len(logs), *prior.shape)
-        return {"probs": np.exp(filled - np.logaddexp.reduce(filled, axis=-1, keepdims=True))}
 
     @property
     def seconds_per_draw(self) -> float:

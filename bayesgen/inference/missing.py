@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import Words
-from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.likelihoods.protocols import Conjugate, Mode, Program, required
@@ -132,14 +131,6 @@ class IncompleteData(abc.ABC, Generic[F]):
         A step fills rows at random given the parameters, then draws parameters given the filled
         rows: its stationary distribution is the posterior given the observed cells.
         """
-
-    def step(self, params: Params, rng: np.random.Generator) -> Params:
-        """Return the parameters of all chains after one step of `gibbs` from given ones."""
-        raise unsupported(
-            "sampling of labels",
-            "incomplete rows of this family have no single step",
-            "Leave it out.",
-        )
 
     @abc.abstractmethod
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:

@@ -249,7 +249,7 @@ def reported(posterior: ClosedForm, maximum: Maximum) -> Report:
         outcome = Words(
             f"Closed form after the labels of {maximum.rows.n_rows:,} rows were replaced by their "
             "expectation at the mode: intervals are too narrow by what is unknown of them."
-        ) + Cure(" unlabelled=1 samples them.", " --unlabelled 1 samples them.")
+        )
     if report.method == "expected":
         outcome = outcome + " " + report.outcome
     details = report.details | maximum.details

@@ -13,4 +13,3 @@ from bayesgen.likelihoods.multinomial import Multinomial as Multinomial
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods.normal import Normal as Normal
 from bayesgen.likelihoods.poisson import Poisson as Poisson
-from bayesgen.likelihoods.spherical_normal import SphericalNormal as SphericalNormal

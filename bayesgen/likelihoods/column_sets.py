@@ -233,8 +233,7 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
     members = []
     for family in likelihood.components:
         proper = getattr(family, "prior", "conjugate") == "conjugate"
-        independent = isinstance(family, Columnwise) and not family.columns_inform_each_other
-        if not (independent and proper):
+        if not (isinstance(family, Columnwise) and proper):
             raise unsupported(
                 f"columns='average' with {family.title}",
                 "the average needs independent columns whose evidence has a closed form",

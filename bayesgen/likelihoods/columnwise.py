@@ -384,13 +384,11 @@ class Columnwise(ExponentialFamily[CellSums]):
         return params
 
     def program_numbers(self) -> dict[str, str | list[str]]:
-        """Return the numbers of each column, or of all where they have but one in common."""
+        """Return the numbers of each column."""
         shape = np.broadcast_shapes(*(value.shape for value in self.arrays().values()))
         stated = {n: getattr(self, n) for n in self.axes if n in self.hyperparameters}
         return {
-            n: literal(value[:, 0])
-            if "common" in self.axes[n]
-            else [literal(v) for v in np.broadcast_to(value, (len(value), shape[1])).T]
+            n: [literal(v) for v in np.broadcast_to(value, (len(value), shape[1])).T]
             for n, value in stated.items()
         }
 

@@ -140,9 +140,8 @@ class Normal(Columnwise):
         return dict(zip(self.axes, (shape, shape, wide, wide), strict=True))
 
     def _pool(self, values: Traceable) -> Traceable:
-        """Return sums over the classes, and columns, that share a variance."""
-        axes = tuple(axis for axis in (-2, -1) if self.variance.shape[axis] == 1)
-        return values.sum(axis=axes, keepdims=True) if axes else values
+        """Return sums over the classes that share a variance."""
+        return values.sum(axis=-2, keepdims=True) if self.variance.shape[-2] == 1 else values
 
     def _squares(self, statistics: NormalStatistics) -> Traceable:
         """Return SS + mean_rows n / (mean_rows + n) d^2 of each variance."""
@@ -279,11 +278,10 @@ class Normal(Columnwise):
         variance = np.where(n > 0, variance, start["variance"])
         low = variance < variance_floor * start["variance"]
         findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
-        # a variance that several share is repaired for all of them
-        by_class, by_column = (a == b for a, b in zip(low.shape, empty.shape, strict=True))
+        # a variance that classes share is repaired for all of them
+        by_class = low.shape == empty.shape
         findings += [
-            Repair("floored", int(k) if by_class else None, int(j) if by_column else None)
-            for k, j in np.argwhere(low)
+            Repair("floored", int(k) if by_class else None, int(j)) for k, j in np.argwhere(low)
         ]
         mean = np.where(empty, start["mean"], own["mean"])
         variance = np.where(low, variance_floor * start["variance"], variance)

@@ -143,27 +143,6 @@ def _log_product(ratio: Squares) -> np.ndarray:
     return logs
 
 
-def diagonal_t(
-    mean: Float[np.ndarray, "class feature"],
-    scale2: Float[np.ndarray, "#class"],
-    stretch: Float[np.ndarray, "class feature"],
-    degrees: Num[np.ndarray, "#class"],
-) -> Callable[[Block], np.ndarray]:
-    """Return x -> log multivariate t of the observed columns, shape (row, class).
-
-    Its matrix is scale2 diag(stretch): columns without correlation that share one chi-square.
-    """
-    degrees, scale2 = (np.broadcast_to(value, len(mean)) for value in (degrees, scale2))
-    widths, ones = np.log(stretch) / 2, np.ones(mean.shape[1])
-
-    def log_density(k: int, squares: Squares, observed: Observed) -> np.ndarray:
-        columns = _over_observed(ones, observed)
-        density = spherical_t(squares.sum(axis=0), columns, degrees[k], scale2[k])
-        return density - _over_observed(widths[k], observed)
-
-    return _by_set(mean, stretch, log_density)
-
-
 # -- parameters updated by the row -----------------------------------------------------------------
 
 
@@ -177,20 +156,15 @@ def updated_density_draws(
     unless classes share variances. A chi-square of one more degree of freedom is the old one plus a
     squared normal, so the update is arithmetic on random numbers that all rows share.
 
-    variance and variance_rows are of shape (class, feature), (1, feature) where classes share
-    variances, and (class, 1) or (1, 1) where all columns have one, which every observed cell of a
-    row updates.
+    variance and variance_rows are of shape (class, feature), or (1, feature) where classes share
+    variances.
     """
     mean, mean_rows = prior.mean, prior.mean_rows
-    shared, one_for_all = len(prior.variance) == 1, prior.variance.shape[1] < mean.shape[1]
+    shared = len(prior.variance) == 1
     squares = prior.variance_rows * prior.variance
     chi2 = rng.chisquare(prior.variance_rows, (n, *squares.shape))
-    extra = rng.standard_normal((n, len(squares), mean.shape[1])) ** 2
+    extra = rng.standard_normal((n, *squares.shape)) ** 2
     noise = rng.standard_normal((n, *mean.shape))
-
-    def of_variance(cells: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        """Sum the observed cells of a row where all columns have one variance."""
-        return (cells * observed).sum(axis=-1, keepdims=True) if one_for_all else cells
 
     def log_density(x: Block, own: np.ndarray) -> np.ndarray:
         observed, out = ~np.isnan(x), np.empty((*own.shape, len(mean)))
@@ -199,9 +173,8 @@ def updated_density_draws(
             mine = (own == k)[..., None]
             at, whose, grows = (0, own, np.ones_like(mine)) if shared else (k, k, mine)
             pull = mean_rows[whose] / (mean_rows[whose] + 1) * (x - mean[whose]) ** 2
-            variance = (squares[at] + of_variance(grows * pull, observed)) / (
-                chi2[:, at, None] + of_variance(grows * extra[:, at, None], observed)
-            )
+            variance = squares[at] + grows * pull
+            variance /= chi2[:, at, None] + grows * extra[:, at, None]
             rows = mean_rows[k] + mine
             place = mean[k] + mine * (x - mean[k]) / rows
             place = place + np.sqrt(variance / rows) * noise[:, k, None]

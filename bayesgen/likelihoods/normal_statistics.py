@@ -101,21 +101,6 @@ class NormalStatistics(SufficientStatistics):
         variance = np.where(within > 0, within, within + between)
         return mean, np.where(variance > 0, variance, np.nan)
 
-    def pooled_over_columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return overall means (NaN where nothing was observed) and one variance within classes.
-
-        The variance is the sum of squares within classes over all cells; where that is 0, around
-        the overall means; NaN where that is 0 too.
-        """
-        n, mean = self._overall()
-        mean = np.where(n > 0, mean, np.nan)
-        within = self.scatter.sum(axis=(-2, -1))
-        off = self.mean - np.nan_to_num(mean)[..., None, :]
-        between = (self.count * off**2).sum(axis=(-2, -1))
-        squares = np.where(within > 0, within, between)
-        unknown = np.full(np.shape(squares), np.nan)
-        return mean, np.divide(squares, n.sum(axis=-1), out=unknown, where=squares > 0)
-
     def _overall(self) -> tuple[np.ndarray, np.ndarray]:
         """Return each column's weight and mean, exact where all classes have the same mean."""
         n = self.count.sum(axis=-2)

@@ -58,16 +58,17 @@ def block_text(part: Likelihood, name: str, columns: Sequence[str | int]) -> str
     looped = any(not isinstance(code, str) for code in numbers.values())
     before, inside, apart = [], [], {"column": [repr(column) for column in columns]}
     for n, code in numbers.items():
+        if isinstance(code, str):
+            before.append(f"{n} = {code}")
         # a guess becomes the draw: before a loop it would be that of the last column
-        if not isinstance(code, str) and (n in part.supports or len(set(code)) > 1):
+        elif n in part.supports or len(set(code)) > 1:
             apart[n] = code
         else:
-            before.append(f"{n} = {code if isinstance(code, str) else code[0]}")
+            before.append(f"{n} = {code[0]}")
     for n, prior in part.program_priors.items():
-        of_column = looped and not isinstance(numbers.get(n), str)
-        site = f'f"{{column}}.{n}"' if of_column else repr(f"{name}.{n}")
+        site = f'f"{{column}}.{n}"' if looped else repr(f"{name}.{n}")
         draw = f"prior = {prior}\n{n} = numpyro.sample({site}, prior)"
-        lines = inside if of_column else before
+        lines = inside if looped else before
         if n in part.program_shared:
             cells = cells.replace(f"{n}[y]", n)
         else:

@@ -67,8 +67,6 @@ UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
 FEW_ROWS = pd.DataFrame({"a": [1.0, 2.0, 5.0, 4.0, 3.5, 6.0], "b": [3.0, 1.0, 2.0, 2.5, 0.0, 1.5]})
 ROWS = [x + 0.01 * i for i in range(5) for x in (1.0, 5.0, 2.0, 4.0, 3.0, 1.5)]
 COPIES = pd.DataFrame({f"copy {i}": ROWS for i in range(20)})
-SPHERICAL = bg.MultivariateNormal("spherical")
-Y_CODES = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
 
 
 def parts():
@@ -230,9 +228,6 @@ naive(NUMBERS, likelihood=bg.Normal(mean=[[1.0], [2.0]]), columns="average")
 parts().relevance()
     relevance(X)
     parts().relevance(NUMBERS)
-general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="mle")
-    inference='exact'
-    general(SPHERICAL, NUMBERS.assign(a=Y_CODES, b=Y_CODES), inference="exact")
 naive(UNOBSERVED, inference="mle")
     inference='exact'
     naive(UNOBSERVED, inference="exact")
@@ -430,9 +425,9 @@ naive(missing="learn", temper="learn")
 naive(NUMBERS, likelihood=bg.MultivariateNormal())
     bg.QDA()
     bg.QDA().fit(NUMBERS, Y)
-general(bg.MultivariateNormal("spherical", prior="lkj"))
+general(bg.MultivariateNormal("diagonal", prior="lkj"))
     Leave out prior='lkj'
-    general(bg.MultivariateNormal("spherical"))
+    general(bg.MultivariateNormal("diagonal"))
 general(bg.KernelDiscriminant(), inference="nuts")
     inference='exact'
     general(bg.KernelDiscriminant(), inference="exact")

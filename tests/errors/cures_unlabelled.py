@@ -118,6 +118,9 @@ copy.deepcopy(quiet(FEW)).transduction_
 bg.NaiveBayes().fit(X, FEW).log_evidence_
     bg.compare({'one': ..., 'other': ...}, X, y)
     bg.compare({"one": bg.LDA(), "other": bg.QDA()}, X, SPECIES, cv=2, progress=False)
+bg.NaiveBayes(inference=bg.Augmentation()).fit(X, FEW)
+    inference='auto'
+    quiet(FEW, inference="auto")
 bg.NaiveBayes(inference="exact").fit(X, FEW)
     inference='auto'
     quiet(FEW, inference="auto")

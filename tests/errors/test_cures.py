@@ -77,7 +77,6 @@ ELSEWHERE = {
     "estimators/generative.py: {method} needs additive statistics": PROGRAM,
     "errors/data.py: column {name!r} does not hold numbers, and a program": PROGRAM,
     "inference/__init__.py: some fitted rows": "tests/inference/test_importance_sampling.py",
-    "estimators/unlabelled_fit.py: rows without": "tests/inference/test_unlabelled_rows.py",
     "errors/operations.py: {family} has no closed form": "tests/inference/test_closed_form.py",
     "compare/cross_validation.py: {target} holds": "tests/cli/test_compare.py",
     "errors/data.py: X is of type": NOT_A_TABLE,

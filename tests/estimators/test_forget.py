@@ -16,7 +16,6 @@ MAKERS = {
     "linear": partial(bg.LDA, inference="expected"),
     "quadratic": partial(bg.QDA, inference="expected"),
     "quadratic map": partial(bg.QDA, inference="map"),
-    "spherical": partial(bg.GenerativeClassifier, bg.MultivariateNormal("spherical")),
     "kernels": partial(bg.NaiveBayes, bg.KernelDensity()),
     "counts": partial(bg.NaiveBayes, bg.Poisson()),
     "table": partial(bg.JointTable, inference="map"),

@@ -50,12 +50,6 @@ CASES = {
     ),
     "lda": ("numbers", lambda **o: bg.LDA(mean=0.0, scale=1.0, **o)),
     "qda": ("numbers", lambda **o: bg.QDA(mean=0.0, scale=1.0, **o)),
-    "spherical": (
-        "numbers",
-        lambda **o: bg.GenerativeClassifier(
-            bg.MultivariateNormal("spherical", mean=0.0, scale=1.0), **o
-        ),
-    ),
     "poisson": ("counts", lambda **o: bg.NaiveBayes(bg.Poisson(rate=1.0), **o)),
     "multinomial": (
         "counts",

@@ -85,9 +85,6 @@ MODELS = {
         "joint numbers",
         PARTS,
     ),
-    "spherical": Model(
-        composed(bg.MultivariateNormal("spherical")), "joint numbers", (*PARTS, "units")
-    ),
     "categorical": Model(composed(bg.Categorical()), "levels"),
     "categorical learned": Model(composed(bg.Categorical(rows="learn")), "levels", PARTS),
     "laplace map": Model(composed(bg.Categorical.laplace(1), inference="map"), "levels"),

@@ -11,20 +11,16 @@ from hypothesis import strategies as st
 
 import bayesgen as bg
 
-FEW = bg.Augmentation(draws=20, warmup=5, chains=2)
 MODELS = {
     "naive": (lambda **o: bg.NaiveBayes(**o), "any"),
     "naive mle": (lambda **o: bg.NaiveBayes(inference="mle", **{"unlabelled": 1} | o), "any"),
     "naive map": (lambda **o: bg.NaiveBayes(inference="map", **{"unlabelled": 0.5} | o), "any"),
-    "naive sampled": (lambda **o: bg.NaiveBayes(inference=FEW, **{"unlabelled": 1} | o), "any"),
+    "naive weighed": (lambda **o: bg.NaiveBayes(**{"unlabelled": 1} | o), "any"),
     "naive tempered": (lambda **o: bg.NaiveBayes(temper="learn", **o), "any"),
     "naive pattern": (lambda **o: bg.NaiveBayes(missing="learn", **o), "any"),
     "linear": (lambda **o: bg.LDA(inference="expected", **o), "joint numbers"),
     "quadratic": (lambda **o: bg.QDA(inference="expected", **o), "joint numbers"),
-    "quadratic sampled": (
-        lambda **o: bg.QDA(inference=FEW, **{"unlabelled": 2} | o),
-        "joint numbers",
-    ),
+    "quadratic weighed": (lambda **o: bg.QDA(**{"unlabelled": 2} | o), "joint numbers"),
     "indicators": (lambda **o: bg.LDA(levels="indicators", inference="expected", **o), "any"),
     "joint table": (lambda **o: bg.JointTable(inference="expected", **o), "levels"),
 }

@@ -16,7 +16,6 @@ CLOSED = {
     "naive": bg.NaiveBayes,
     "quadratic map": partial(bg.QDA, inference="map"),
     "tempered": partial(bg.LDA, temper=0.5),
-    "spherical": partial(bg.GenerativeClassifier, bg.MultivariateNormal("spherical")),
     "kernels": partial(bg.NaiveBayes, bg.KernelDensity()),
 }
 FROM_ROWS = {

@@ -89,19 +89,6 @@ def test_members_that_cannot_learn_a_weight_read_labelled_rows():
     assert stack.unlabelled_weight_ == 0.0
 
 
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UnlabelledHurts")
-def test_members_of_sampled_labels_are_judged_by_folds_of_labelled_rows():
-    members = {"sampled": bg.NaiveBayes(unlabelled=0.3), "learned": bg.NaiveBayes()}
-    few = bg.Augmentation(draws=200, warmup=50)
-    members["sampled"].set_params(inference=few)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        stack = bg.StackedClassifier(members, random_state=0).fit(X.iloc[REST], FEW[REST])
-    assert stack.members_["sampled"].inference_ == "augmentation"
-    assert loss(stack) < 1.0
-
-
 def test_no_unlabelled_row_changes_nothing():
     plain = bg.StackedClassifier(random_state=0).fit(X[::3], SPECIES[::3])
     none = bg.StackedClassifier(random_state=0, unlabelled=None).fit(X[::3], SPECIES[::3])

@@ -141,8 +141,6 @@ def changes_of_family(name):
         return (*told.NAMES, *told.OF_LEVELS, told.constant_level, told.never_observed)
     if name.startswith("Multinomial"):  # whose columns share one total
         return told.NAMES
-    if name.startswith("Spherical"):  # one unit
-        return (*told.NAMES, told.numbers_reflected, told.never_observed)
     if name.startswith(WHOLE_LINE):
         return (*told.NAMES, *told.OF_NUMBERS, told.constant_number, told.never_observed)
     return (*told.NAMES, told.never_observed)

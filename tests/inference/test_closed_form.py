@@ -113,9 +113,6 @@ REFERENCE = {
     "NaiveBayes shared": lambda prior: bg.NaiveBayes(bg.Normal(spread="shared", prior=prior)),
     "LDA": lambda prior: bg.LDA(prior=prior),
     "QDA": lambda prior: bg.QDA(prior=prior),
-    "spherical": lambda prior: bg.GenerativeClassifier(
-        bg.MultivariateNormal("spherical", prior=prior)
-    ),
     "block": lambda prior: bg.GenerativeClassifier(
         {("a", "b"): bg.MultivariateNormal(prior=prior), "c": bg.Normal()}
     ),
@@ -138,7 +135,6 @@ def test_improper_prior_has_no_evidence(name, method):
     "family",
     [
         bg.Normal(prior="reference"),
-        bg.MultivariateNormal("spherical", prior="reference").equivalent_family(),
         bg.MultivariateNormal(prior="reference"),
         bg.MultivariateNormal("shared", prior="reference"),
     ],

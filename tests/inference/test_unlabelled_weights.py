@@ -316,7 +316,9 @@ def test_missing_cells_texts_and_joint_tables():
     [
         ({"inference": "map"}, "State it: unlabelled=1"),
         ({"inference": "mle"}, "State it: unlabelled=1"),
-        ({"inference": bg.Augmentation()}, "State it: unlabelled=1"),
+        ({"inference": bg.Augmentation()}, "sum over their classes only in .*inference='auto'"),
+        ({"inference": bg.Augmentation(), "unlabelled": 1}, "Use inference='auto'"),
+        ({"inference": bg.Augmentation(), "unlabelled": 0.5}, "Use inference='auto'"),
         ({"inference": "nuts"}, "Use inference='auto'"),
         ({"inference": "nuts", "unlabelled": 1}, "Use inference='auto'"),
         ({"inference": "svi", "unlabelled": 1}, "Use inference='map'"),
@@ -334,13 +336,22 @@ def test_families_that_keep_rows_refuse_them(likelihood):
         bg.GenerativeClassifier(likelihood).fit(X, marked)
 
 
-@pytest.mark.slow
 @harmless
-def test_an_exact_fit_says_that_it_is_none():
-    with pytest.warns(BayesgenWarning, match="labels were replaced by expected ones"):
-        fitted(inference="exact")
-    with pytest.warns(BayesgenWarning, match="simulated by data augmentation"):
-        fitted(inference=bg.Exact(draws=500), unlabelled=1)
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ({"inference": "exact"}, "expected ones, at weights learned from the labeled rows"),
+        ({"inference": bg.Exact(draws=500), "unlabelled": 1}, r"expected ones \(inference_ says"),
+    ],
+)
+def test_an_exact_fit_says_that_it_is_none(options, how):
+    with pytest.warns(BayesgenWarning, match=how):
+        assert fitted(**options).inference_ == "expected"
+
+
+def test_draws_take_rows_of_weight_0():
+    clf = fitted(inference=bg.Augmentation(draws=50, warmup=0), unlabelled=0)
+    assert clf.inference_ == "augmentation"
 
 
 def test_there_is_no_evidence():

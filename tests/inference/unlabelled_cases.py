@@ -18,10 +18,6 @@ READ = {
     "a": bg.Normal(mean=2, variance=2),
     "b": bg.Categorical(probs=[0.25, 0.25, 0.5], rows_per_level=2),
 }
-EXACT = [0.754996, 0.591859, 0.163858]
-"""P(class 0) of the new rows, by enumeration of the 2^8 labelings."""
-LABELS = [0.183757, 0.222718, 0.345416, 0.401574, 0.669645, 0.542876, 0.800283, 0.694929]
-"""P(class 1) of the eight rows, by the same."""
 LABELLED_ALONE = [0.731607, 0.568356, 0.131692]
 EXPECTED = [0.781897, 0.581028, 0.105828]
 harmless = pytest.mark.filterwarnings("ignore::bayesgen.errors.UnlabelledHurts")

@@ -6,7 +6,6 @@ gets the right method and returns the wrong one.
 
 from collections.abc import Callable
 
-import faults_normal
 import faults_rows
 import faults_table
 import faults_words
@@ -28,7 +27,7 @@ from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
 FAULTS = [
     pytest.param(*fault, id=fault[-1].__name__)
-    for theme in (faults_normal, faults_rows, faults_table, faults_words)
+    for theme in (faults_rows, faults_table, faults_words)
     for fault in theme.FAULTS
 ]
 
@@ -45,8 +44,12 @@ def planted(law: Callable, name: str, owner: object, attribute: str) -> Callable
 
 planted(laws.law_weight, "Normal", Normal, "statistics")(ignores_weights)
 planted(laws.law_weight, "Bernoulli", Bernoulli, "statistics")(takes_missing_for_zero)
-planted(laws.law_story, "MultivariateNormal", density, "cells_log_likelihood")(
-    leaves_out_rows_with_missing_values
+for case in ("MultivariateNormal", "MultivariateNormal lkj"):
+    planted(laws.law_story, case, density, "cells_log_likelihood")(
+        leaves_out_rows_with_missing_values
+    )
+planted(laws.law_update, "Normal shared", Normal, "log_density_draws_given_row")(
+    updates_another_class
 )
 planted(
     laws.law_update, "MultivariateNormal shared", MultivariateNormal, "log_density_draws_given_row"

@@ -4,7 +4,6 @@ The functions get the right method and return the wrong one; see tests/likelihoo
 """
 
 import faults
-import faults_normal
 import faults_table
 import faults_words
 import numpy as np
@@ -19,7 +18,6 @@ from bayesgen.likelihoods import (
     MultivariateNormal,
     Normal,
     Poisson,
-    SphericalNormal,
 )
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 
@@ -104,8 +102,6 @@ FAULTS = [
     ("Normal", Normal, "draw", faults.draws_the_mean_only),
     ("Normal", Normal, "posterior", divides_by_n_minus_one),
     ("Normal shared", Normal, "posterior", counts_one_class_only),
-    ("SphericalNormal", SphericalNormal, "posterior", faults_normal.counts_a_row_as_one_cell),
-    ("SphericalNormal shared", SphericalNormal, "posterior", counts_rows_twice),
     ("MultivariateNormal", MultivariateNormal, "posterior", knows_the_mean_no_better),
     (
         "MultivariateNormal shared",

@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 from case import N_CLASSES
-from cases_normal import JOINT, SCALE, some_rows
+from cases import JOINT, MEAN, SCALE, some_numbers
 from references import table
 from scipy.stats import multivariate_normal
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, UnsupportedOperation
-from bayesgen.likelihoods import (
-    MultivariateNormal,
-    Normal,
-    SphericalNormal,
-)
+from bayesgen.likelihoods import MultivariateNormal, Normal
 
 # Celeux and Govaert (1995), Gaussian parsimonious clustering models, table 1, with the classes
 # known: W_k the scatter of class k, W their sum. Names are mclust's.
@@ -22,13 +18,6 @@ FORMULAS = {
     "shared": ("EEE", lambda w, n: w.sum(0) / n.sum()),
     "diagonal": ("VVI", lambda w, n: w * np.eye(5) / n[:, None, None]),
     "shared_diagonal": ("EEI", lambda w, n: w.sum(0) * np.eye(5) / n.sum()),
-    "spherical": (
-        "VII",
-        lambda w, n: (
-            np.trace(w, axis1=1, axis2=2)[:, None, None] * np.eye(5) / n[:, None, None] / 5
-        ),
-    ),
-    "shared_spherical": ("EII", lambda w, n: np.trace(w.sum(0)) * np.eye(5) / n.sum() / 5),
 }
 
 
@@ -48,37 +37,29 @@ def test_maximum_likelihood_meets_the_formulas_of_mclust(structure):
 
 
 @pytest.mark.parametrize(
-    ("structure", "family", "guesses"),
-    [
-        ("diagonal", Normal, {"variance": np.diag(SCALE)}),
-        ("shared_diagonal", Normal, {"variance": np.diag(SCALE), "spread": "shared"}),
-        ("spherical", SphericalNormal, {"variance": 2.0}),
-        ("shared_spherical", SphericalNormal, {"variance": 2.0, "spread": "shared"}),
-    ],
+    ("structure", "spread"), [("diagonal", "per_class"), ("shared_diagonal", "shared")]
 )
-def test_the_family_that_stands_for_a_structure(structure, family, guesses):
+def test_the_family_that_stands_for_a_structure(structure, spread):
     """Guesses and prior strengths go over; a covariance that is no matrix may be told as one."""
-    mean_rows = np.array([0.5, 1.0, 2.0])
-    scale = np.diag(SCALE) * np.eye(3) if family is Normal else 2.0 * np.eye(3)
+    mean_rows, variance = np.array([0.5, 1.0, 2.0]), np.diag(SCALE)
     named = MultivariateNormal(
-        structure, mean=JOINT["mean"], mean_rows=mean_rows, scale=scale, covariance_rows=3
+        structure, mean=MEAN, mean_rows=mean_rows, scale=np.diag(variance), covariance_rows=3
     ).equivalent_family()
     strength = mean_rows[:, None]
-    direct = family(mean=JOINT["mean"], mean_rows=strength, variance_rows=3, **guesses)
-    assert isinstance(named, family) and named.spread == direct.spread
-    x, y = some_rows(np.random.default_rng(1), 30)
+    direct = Normal(MEAN, strength, variance, variance_rows=3, spread=spread)
+    assert isinstance(named, Normal) and named.spread == spread
+    x, y = some_numbers(np.random.default_rng(1), 30)
     rows = direct.statistics(x, y, np.ones(30), n_classes=N_CLASSES)
     for name, value in direct.complete(rows).arrays().items():
         np.testing.assert_array_equal(getattr(named.complete(rows), name), value)
     default = MultivariateNormal(structure, prior="reference").equivalent_family()
-    spread = {key: value for key, value in guesses.items() if key == "spread"}
-    assert repr(default) == repr(family(prior="reference", **spread))
+    assert repr(default) == repr(Normal(prior="reference", spread=spread))
 
 
 def test_a_diagonal_guess_has_the_marginals_of_a_full_one():
     """Every column of the normal-inverse-Wishart by itself is the prior of the diagonal."""
     guess = {**JOINT, "scale": np.diag(SCALE), "covariance_rows": 3.0}
-    x = some_rows(np.random.default_rng(1), 6)[0]
+    x = some_numbers(np.random.default_rng(1), 6)[0]
     none = (np.zeros((0, 3)), np.zeros(0, int), np.zeros(0))
     full, naive = (
         part.complete(part.statistics(*none, n_classes=N_CLASSES))
@@ -92,7 +73,7 @@ def test_a_diagonal_guess_has_the_marginals_of_a_full_one():
         np.testing.assert_allclose(naive.log_predictive(one), full.log_predictive(one), rtol=1e-10)
 
 
-@pytest.mark.parametrize("structure", ["diagonal", "shared_spherical"])
+@pytest.mark.parametrize("structure", ["diagonal", "shared_diagonal"])
 def test_missing_values_leave_the_closed_form(structure):
     X, y = bg.datasets.load_penguins()
     X = X.select_dtypes("number")
@@ -100,9 +81,8 @@ def test_missing_values_leave_the_closed_form(structure):
     assert clf.inference_ == "exact"
     naive = bg.NaiveBayes(bg.MultivariateNormal(structure)).fit(X, y)
     np.testing.assert_array_equal(naive.predict_proba(X), clf.predict_proba(X))
-    family = "Normal" if structure == "diagonal" else "SphericalNormal"
     (part,) = clf.posterior_.families.values()
-    assert type(part).__name__ == family and repr(part).startswith(family)
+    assert type(part) is Normal and repr(part).startswith("Normal")
 
 
 FULL = np.array([[1.0, 0.1], [0.1, 1.0]])
@@ -112,12 +92,7 @@ REFUSED = [
         InvalidArgument,
         "scale is a matrix .*not diagonal",
     ),
-    (
-        {"covariance": "spherical", "scale": np.array([1.0, 2.0])},
-        InvalidArgument,
-        "not a multiple of the identity",
-    ),
-    ({"covariance": "spherical", "prior": "lkj"}, UnsupportedOperation, "no correlations"),
+    ({"covariance": "shared_diagonal", "prior": "lkj"}, UnsupportedOperation, "no correlations"),
 ]
 
 
@@ -128,9 +103,10 @@ def test_refused(settings, error, sentence):
 
 
 @pytest.mark.parametrize("name", ["covariance", "prior"])
-def test_words_that_mean_nothing(name):
-    typo = MultivariateNormal().with_arrays({name: "digonal"})
-    with pytest.raises(InvalidArgument, match=f"{name} is 'digonal'; allowed"):
+@pytest.mark.parametrize("word", ["digonal", "spherical"])
+def test_words_that_mean_nothing(name, word):
+    typo = MultivariateNormal().with_arrays({name: word})
+    with pytest.raises(InvalidArgument, match=f"{name} is '{word}'; allowed"):
         typo.__post_init__()
 
 

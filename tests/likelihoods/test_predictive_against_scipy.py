@@ -1,7 +1,7 @@
 """The predictive of every closed form is a distribution of scipy, by the numbers it is known by.
 
-Word counts have theirs in test_multinomial, joint and spherical normals where they are tested;
-families without a closed form are compared given their parameters.
+Word counts have theirs in test_multinomial, joint normals where they are tested; families without
+a closed form are compared given their parameters.
 """
 
 import numpy as np

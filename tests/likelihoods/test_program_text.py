@@ -45,9 +45,6 @@ def sites_of(case, part, params, block):
         return {n: in_common(value) for n, value in sites.items()}, jacobian
     sites = {}
     for n, value in params.items():
-        if value.shape[-1] == 1:
-            sites[f"{block}.{n}"] = in_common(value[:, 0])
-            continue
         ends = np.cumsum(case.n_levels)[:-1]
         columns = np.split(value, ends, axis=-1) if case.n_levels else value.T
         sites |= {f"x{j}.{n}": in_common(column) for j, column in enumerate(columns)}

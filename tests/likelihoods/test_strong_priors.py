@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.likelihoods import Bernoulli, Categorical, Normal, Poisson, SphericalNormal
+from bayesgen.likelihoods import Bernoulli, Categorical, Normal, Poisson
 
 STRENGTH = 2.0**27  # exact halves and products: the oracle's digits are lost by the library alone
 
@@ -29,10 +29,9 @@ def one_by_one(prior, x, n_levels=()):
     return total
 
 
-@pytest.mark.parametrize("family", [Normal, SphericalNormal])
 @pytest.mark.parametrize("spread", ["per_class", "shared"])
-def test_evidence_of_a_normal_keeps_its_digits(rng, family, spread):
-    prior = family(mean=0.5, mean_rows=3.0, variance=2.0, variance_rows=STRENGTH, spread=spread)
+def test_evidence_of_a_normal_keeps_its_digits(rng, spread):
+    prior = Normal(mean=0.5, mean_rows=3.0, variance=2.0, variance_rows=STRENGTH, spread=spread)
     x = rng.normal(size=(30, 2))
     assert evidence(prior, x) == pytest.approx(one_by_one(prior, x), abs=2e-11)
 
@@ -58,8 +57,7 @@ def test_a_difference_of_log_gammas_would_lose_them():
 
 
 @pytest.mark.usefixtures("no_type_checks")
-@pytest.mark.parametrize("family", [Normal, SphericalNormal])
 @pytest.mark.parametrize("setting", ["spread", "prior"])
-def test_an_unknown_setting_is_refused_at_once(family, setting):
+def test_an_unknown_setting_is_refused_at_once(setting):
     with pytest.raises(InvalidArgument, match=f"{setting}.*neither"):
-        family(**{setting: "neither"})
+        Normal(**{setting: "neither"})

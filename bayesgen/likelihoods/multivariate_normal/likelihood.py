@@ -45,7 +45,6 @@ from bayesgen.likelihoods.normal_densities import FEW, spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
-from bayesgen.likelihoods.spherical_normal import SphericalNormal
 from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "MultivariateNormal"
@@ -66,8 +65,6 @@ Covariance = Literal[
     "shared",
     "diagonal",
     "shared_diagonal",
-    "spherical",
-    "shared_spherical",
 ]
 
 
@@ -94,14 +91,12 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     Args:
         covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
-            structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`),
-            "spherical" and "shared_spherical" (one variance for all columns, which must have the
-            same unit).
+            structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
         mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
-            positive definite matrix (diagonal, or a multiple of the identity, where the structure
-            is). None: the diagonal of the columns' variances within classes.
+            positive definite matrix (diagonal where the structure is). None: the diagonal of the
+            columns' variances within classes.
         covariance_rows: prior strength of that guess in rows, > 0. None: 1 for a shared covariance,
             8 for class-specific ones (lowest log loss on small tables), else that of the
             structure's family.
@@ -771,14 +766,9 @@ def _structured(prior: MultivariateNormal) -> Likelihood:
         )
     spread = "shared" if structure.startswith("shared") else "per_class"
     guesses = {"mean": prior.mean, "mean_rows": _by_class(prior.mean_rows)}
-    variance = _diagonal(prior.scale, "diagonal")
-    if structure.endswith("diagonal"):
-        family, rows = Normal, _by_class(prior.covariance_rows)
-    else:
-        family, rows, variance = SphericalNormal, prior.covariance_rows, _common(variance)
-    if rows is not None:
-        guesses["variance_rows"] = rows
-    return family(**guesses, variance=variance, spread=spread, prior=prior.prior)
+    if prior.covariance_rows is not None:
+        guesses["variance_rows"] = _by_class(prior.covariance_rows)
+    return Normal(**guesses, variance=_diagonal(prior.scale), spread=spread, prior=prior.prior)
 
 
 def _by_class(prior_strength: Guess) -> Guess:
@@ -786,24 +776,11 @@ def _by_class(prior_strength: Guess) -> Guess:
     return prior_strength if np.ndim(prior_strength) == 0 else np.asarray(prior_strength)[:, None]
 
 
-def _diagonal(scale: Guess, wanted: str = "") -> Guess:
-    """Return the variances of a guess of the covariance.
-
-    wanted: the required structure of a matrix, in words; empty if none.
-    """
+def _diagonal(scale: Guess) -> Guess:
+    """Return the variances of a guess of a diagonal covariance."""
     if np.ndim(scale) < 2:
         return scale
     variance = np.diagonal(scale, axis1=-2, axis2=-1)
-    if wanted and np.count_nonzero(scale) > np.count_nonzero(variance):
-        raise not_diagonal(FAMILY, "scale", wanted)
+    if np.count_nonzero(scale) > np.count_nonzero(variance):
+        raise not_diagonal(FAMILY, "scale")
     return variance
-
-
-def _common(variance: Guess) -> Guess:
-    """Return the one variance of all columns, of each class."""
-    if variance is None or np.ndim(variance) == 0:
-        return variance
-    if (variance != variance[..., :1]).any():
-        raise not_diagonal(FAMILY, "scale", "a multiple of the identity")
-    common = variance[..., 0]
-    return float(common) if common.ndim == 0 else common
