@@ -1,7 +1,6 @@
 """Data augmentation: Gibbs draws of the posterior given incomplete rows in joint blocks."""
 
 import dataclasses
-import time
 from collections.abc import Iterable
 from itertools import islice
 
@@ -54,7 +53,7 @@ class Augmentation:
         """Return draws of every parameter and a report on their convergence."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
-        start, model, statistics = time.perf_counter(), problem.model, problem.statistics
+        model, statistics = problem.model, problem.statistics
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
         params, families = by_chain({"class": classes}, shape), dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
@@ -77,7 +76,7 @@ class Augmentation:
             ", state stronger prior guesses, or leave out columns with few observed cells.",
             "leave out columns with few observed cells, or use --inference map.",
         )
-        report = self.report(details, time.perf_counter() - start, cure)
+        report = self.report(details, cure)
         return Draws(problem.reader, report, params, families)
 
     @property
@@ -91,7 +90,7 @@ class Augmentation:
         gaps = (missing_cells(part, blocks[n]) for n, part in problem.model.blocks.items())
         return sum(data.seconds_per_draw for data in gaps if data is not None)
 
-    def report(self, details: dict[str, float], seconds: float, cure: Cure) -> Report:
+    def report(self, details: dict[str, float], cure: Cure) -> Report:
         """Return the report of draws; cure: beside more draws, for chains that disagree."""
         good = has_converged(details, self.chains)
         words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
@@ -106,7 +105,7 @@ class Augmentation:
             more = f"ask for more, bg.Augmentation(draws={draws}, warmup={warmup}{alone})"
             verdict += f" {disagreement(self.chains)}: "
             verdict += Cure(more + cure.python, cure.shell)
-        return Report("augmentation", seconds, good, verdict, details)
+        return Report("augmentation", good, verdict, details)
 
 
 def augment(

@@ -9,7 +9,6 @@ B 56, 363-375.
 """
 
 import dataclasses
-import time
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -45,7 +44,6 @@ def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: 
         rows: those without a label; their weights are whole numbers.
         seed: of draws.
     """
-    start = time.perf_counter()
     chain = _Chain(problem, rows, np.random.default_rng(seed))
     labels = np.zeros((rows.n_rows, rows.n_classes))
 
@@ -57,7 +55,7 @@ def sampled(method: Augmentation, problem: Problem, rows: UnlabelledRows, seed: 
 
     draws = collected(kept(), method.draws)
     details = chain_diagnostics(_compared(draws)) | {ROWS: float(rows.n_rows)}
-    report = method.report(details, time.perf_counter() - start, TOO_FEW)
+    report = method.report(details, TOO_FEW)
     labels /= labels.sum(axis=1, keepdims=True)
     return Inferred(Draws(problem.reader, report, draws, problem.model.blocks), labels)
 
