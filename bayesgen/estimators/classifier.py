@@ -303,9 +303,9 @@ class Classifier(Estimator):
         needed. Classes and levels left without rows are dropped, unless they were declared. Rows
         that cannot have been in the fit are rejected: subtracting them would make a count negative
         or a scatter matrix not positive semidefinite, or a level or class is unknown. Other rows
-        that were not in the fit cannot be detected, and make the result meaningless. If
-        cancellation could make the result differ from that fit by 1e-9, nothing is forgotten. The
-        rows kept for `loo` are dropped.
+        that were not in the fit cannot be detected, and make the result meaningless. Where
+        cancellation could change what is left of a weight, of a count or of squares by 1e-9 of
+        itself, nothing is forgotten. The rows kept for `loo` are dropped.
 
         Args:
             X: rows of the fit, each at most as often as it was fitted.
