@@ -447,9 +447,10 @@ class Classifier(Estimator):
                 (Vovk, Gammerman and Shafer 2005). It needs a closed form, and nothing that is
                 learned from the rows of the fit alone. "left_out" leaves out the rows of the fit
                 without (x, k): nothing is guaranteed, and coverage comes close. "auto" is "full"
-                row by row where that is possible and takes some hundredths of a second.
-            return_method: also return the method that ran; "mixed": "left_out" for rows that miss
-                a cell of a joint block, "full" for the others.
+                where the fit allows that for every row and a row takes some hundredths of a second:
+                not with joint blocks (`LDA`, `QDA`, `JointTable`), to which rows with all of their
+                cells alone can be added.
+            return_method: also return the method that ran, "full" or "left_out".
             X_fit: the rows of the fit; by default those of the last one, which are not copied: if
                 they were edited in place since, pass them as they were.
             y_fit: their labels.
