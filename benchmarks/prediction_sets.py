@@ -109,7 +109,12 @@ def kinds_of_sets(
             fitted.classes_,
             time.process_time() - start,
         )
-        asked = {"sets": {}, "by class": {"by": "class"}, "left out": {"method": "left_out"}}
+        full = {"method": "full"} if isinstance(fitted, bg.LDA) else {}  # "auto" is not, there
+        asked = {
+            "sets": full,
+            "by class": full | {"by": "class"},
+            "left out": {"method": "left_out"},
+        }
         for kind, options in asked.items():
             start = time.process_time()
             sets, method = fitted.predict_set(X_new, COVERAGE, return_method=True, **options)

@@ -45,7 +45,7 @@ def set_coverage(
         >>> import bayesgen as bg
         >>> X, y = bg.datasets.load_iris()
         >>> clf = bg.LDA().fit(X[::2], y[::2])
-        >>> found = bg.calibrate.set_coverage(clf, X[1::2], y[1::2])
+        >>> found = bg.calibrate.set_coverage(clf, X[1::2], y[1::2], method="full")
         >>> int(found.rows.iloc[0]), float(found.coverage.iloc[0]), found.method.iloc[0]
         (75, 0.92, 'full')
     """

@@ -301,9 +301,9 @@ class Classifier(Estimator):
         needed. Classes and levels left without rows are dropped, unless they were declared. Rows
         that cannot have been in the fit are rejected: subtracting them would make a count negative
         or a scatter matrix not positive semidefinite, or a level or class is unknown. Other rows
-        that were not in the fit cannot be detected, and make the result meaningless. If
-        cancellation could make the result differ from that fit by 1e-9, nothing is forgotten. The
-        rows kept for `loo` are dropped.
+        that were not in the fit cannot be detected, and make the result meaningless. Where
+        cancellation could change what is left of a weight, of a count or of squares by 1e-9 of
+        itself, nothing is forgotten. The rows kept for `loo` are dropped.
 
         Args:
             X: rows of the fit, each at most as often as it was fitted.
@@ -445,9 +445,10 @@ class Classifier(Estimator):
                 (Vovk, Gammerman and Shafer 2005). It needs a closed form, and nothing that is
                 learned from the rows of the fit alone. "left_out" leaves out the rows of the fit
                 without (x, k): nothing is guaranteed, and coverage comes close. "auto" is "full"
-                row by row where that is possible and takes some hundredths of a second.
-            return_method: also return the method that ran; "mixed": "left_out" for rows that miss
-                a cell of a joint block, "full" for the others.
+                where the fit allows that for every row and a row takes some hundredths of a second:
+                not with joint blocks (`LDA`, `QDA`, `JointTable`), to which rows with all of their
+                cells alone can be added.
+            return_method: also return the method that ran, "full" or "left_out".
             X_fit: the rows of the fit; by default those of the last one, which are not copied: if
                 they were edited in place since, pass them as they were.
             y_fit: their labels.

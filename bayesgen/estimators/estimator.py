@@ -37,6 +37,7 @@ from bayesgen.estimators.column_blocks import (
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.rows_of_fit import RowsOfFit
@@ -351,7 +352,12 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _settle(self) -> None:
         """Run inference if it was deferred."""
         if self._deferred:
-            self._infer_again(self.state_)
+            self._infer_deferred()
+
+    @fitting
+    def _infer_deferred(self) -> Self:
+        """Run inference that was deferred; its report states how long that alone took."""
+        return self._infer_again(self.state_)
 
     def _infer_again(self, state: TrainingState, *, keeps_rows: bool = False) -> Self:
         """Replace the training state, and run inference from it with the seed of the fit.

@@ -27,7 +27,6 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.forgetting import require_among
 from bayesgen.inference import conformal
-from bayesgen.inference.components import take_rows
 from bayesgen.inference.conformal import AugmentedFit, Groups, in_set
 from bayesgen.likelihoods.base import is_missing
 from bayesgen.membership import Entries
@@ -38,7 +37,7 @@ from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
 
 MOST_NUMBERS = 20
 """Distinct numbers of a column within whose values rows are compared."""
-Positions = Int[np.ndarray, " new"]
+Positions = Int[np.ndarray, " some"]
 Sets = Bool[np.ndarray, "row class"]
 
 
@@ -65,16 +64,10 @@ class PredictionSets:
         if self._stacked and self.X is not None:
             self._places  # noqa: B018, raises where these are others
         rows = self.fit.encode(X)
-        encoded, n_rows = rows.encoded, rows.n_rows
-        added = self._is_added(X, encoded, n_rows)
-        p_values = np.empty((n_rows, len(self._state.classes)))
+        is_full = self._is_full(X, rows.encoded)
         with deduplicate_warnings():
-            if added.any():
-                p_values[added] = self._full(X, encoded, np.flatnonzero(added))
-            if not added.all():
-                p_values[~added] = self._left_out(X, encoded, np.flatnonzero(~added))
-        ran = "full" if added.all() else "mixed" if added.any() else "left_out"
-        return in_set(p_values, coverage), ran
+            found = (self._full if is_full else self._left_out)(X, rows.encoded, rows.n_rows)
+        return in_set(found, coverage), "full" if is_full else "left_out"
 
     def require(self) -> None:
         """Refuse a classifier that has no sets, before any new row is read."""
@@ -168,8 +161,8 @@ class PredictionSets:
         width = sum(not column.is_missing for column in self._rows.table.columns)
         return judged_rows((self._rows,), self._state.classes, width)
 
-    def _left_out(self, X: object, encoded: Encoded, new: Positions) -> Joint:
-        """Return the p-values of some of the new rows among left-out rows of the fit."""
+    def _left_out(self, X: object, encoded: Encoded, n_rows: int) -> Joint:
+        """Return the p-values of new rows among left-out rows of the fit."""
         posterior, left_out, prior = self.fit.fitted.posterior, self.fit.predictions, 0.0
         if left_out is not None:  # under even class probabilities
             prior, even = posterior.log_classes(), even_classes(len(self._state.classes))
@@ -177,9 +170,9 @@ class PredictionSets:
         else:
             rows = self._state.labelled((self._rows,), self.fit.unseen, self._judged)
             left_out = self.fit.fitted.left_out_rows(rows, self._judged.weight)
-        rows_new = ReadRows(posterior, take_rows(encoded, new), len(new))
+        rows_new = ReadRows(posterior, encoded, n_rows)
         codes, weight = left_out.codes, left_out.weight
-        groups = self._groups(X, new, codes, weight, left_out=True)
+        groups = self._groups(X, n_rows, codes, weight, left_out=True)
         scores = conformal.odds(left_out.log_proba + prior, codes)
         log_proba = rows_new.log_proba() + prior
         weight = weight * self._times[codes]
@@ -187,18 +180,23 @@ class PredictionSets:
 
     # -- new rows added to the fit -----------------------------------------------------------------
 
-    def _is_added(self, X: object, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return which new rows are added to the fit; the others are ranked among left-out rows."""
-        if self.method == "left_out":
-            return np.zeros(n_rows, dtype=bool)
-        obstacle, added = self._obstacle, np.ones(n_rows, dtype=bool)
-        for name, part in self._state.likelihoods.items() if not obstacle else ():
-            if part.joint:
-                added &= ~is_missing(encoded[name]).any(axis=1)
-        if self.method == "full" and (obstacle or not added.all()):
-            raise _left_as_they_are(obstacle or self._obstacle_of(X, np.flatnonzero(~added)))
-        possible = not obstacle and (self.method == "full" or self._fit.cheap)
-        return added if possible else np.zeros(n_rows, dtype=bool)
+    def _is_full(self, X: object, encoded: Encoded) -> bool:
+        """Return whether new rows are added to the fit; else they are ranked among left-out rows.
+
+        "auto" asks the fit alone, so that a set depends on no other new row: rows may miss a cell
+        of a joint block, or have a new level there, and then cannot be added.
+        """
+        joint = [name for name, part in self._state.likelihoods.items() if part.joint]
+        if self.method == "left_out" or (self.method == "auto" and joint):
+            return False
+        if self.method == "auto":
+            return not self._obstacle and self._fit.cheap
+        if self._obstacle:
+            raise _left_as_they_are(self._obstacle)
+        for name in joint:
+            if len(rows := np.flatnonzero(is_missing(encoded[name]).any(axis=1))):
+                raise _left_as_they_are(self._obstacle_of(X, rows))
+        return True
 
     @property
     def _obstacle(self) -> str:
@@ -220,10 +218,10 @@ class PredictionSets:
             "" if self._fit.exact else "kernels, constant columns or missing cells of joint blocks"
         )
 
-    def _obstacle_of(self, X: object, new: Positions) -> str:
+    def _obstacle_of(self, X: object, rows: Positions) -> str:
         """What is not made again when new rows with cells that joint blocks miss are added."""
         with deduplicate_warnings(BayesgenWarning):  # of which encoding has warned
-            later = self._state.schema.merge(self.fit.read(X).only(new))
+            later = self._state.schema.merge(self.fit.read(X).only(rows))
         grown = _n_levels(later) != _n_levels(self._state.schema)
         return "the levels of joint blocks" if grown else "expected missing cells of joint blocks"
 
@@ -240,20 +238,20 @@ class PredictionSets:
         log_proba = fitted.posterior.log_proba
         return AugmentedFit(problem, rows, weight, n_levels, log_proba, self._times)
 
-    def _full(self, X: object, encoded: Encoded, new: Positions) -> Joint:
-        """Return the p-values of some of the new rows, by full conformal prediction.
+    def _full(self, X: object, encoded: Encoded, n_rows: int) -> Joint:
+        """Return the p-values of new rows, by full conformal prediction.
 
         The levels of a column are those of the fit and of the new row.
         """
         state, fit = self._state, self._fit
         with deduplicate_warnings(BayesgenWarning):  # of which encoding has warned
-            table = self.fit.read(X).only(new)
-        groups = self._groups(X, new, fit.rows.y, fit.weight)
-        p_values = fit.p_values(take_rows(encoded, new), groups)
+            table = self.fit.read(X)
+        groups = self._groups(X, n_rows, fit.rows.y, fit.weight)
+        p_values = fit.p_values(encoded, groups)
         if _n_levels(state.schema.merge(table)) == fit.n_levels:
             return p_values
         fits: dict[tuple, AugmentedFit] = {}  # which columns have a new level, whatever its name
-        for i in np.arange(len(new))[:, None]:  # whatever the levels of other new rows
+        for i in np.arange(n_rows)[:, None]:  # whatever the levels of other new rows
             schema = state.schema.merge(table.only(i))
             sizes = _n_levels(schema)
             if sizes == fit.n_levels:
@@ -269,13 +267,13 @@ class PredictionSets:
     # -- groups ------------------------------------------------------------------------------------
 
     def _groups(
-        self, X: object, new: Positions, y: Labels, weight: Weights, *, left_out: bool = False
+        self, X: object, n_rows: int, y: Labels, weight: Weights, *, left_out: bool = False
     ) -> Groups:
         """Return the groups of rows, and warn of those that are too small.
 
         Args:
             X: new rows.
-            new: positions of those that are compared.
+            n_rows: their number.
             y: classes of the rows of the fit.
             weight: of these.
             left_out: whether these are the rows that are left out, in each of their classes.
@@ -289,9 +287,9 @@ class PredictionSets:
             cells, new_cells = self._cells_of_fit(left_out=left_out), self._cells(X)
             code = {cell: i for i, cell in enumerate(dict.fromkeys([*cells, *new_cells]))}
             fitted = np.array([code[cell] for cell in cells])
-            candidate = np.array([code[new_cells[i]] for i in new.tolist()])[:, None]
+            candidate = np.array([code[cell] for cell in new_cells])[:, None]
             names = [f"{self.by} = {cell!r}" for cell in code]
-        candidate = np.broadcast_to(candidate, (len(new), len(labels)))
+        candidate = np.broadcast_to(candidate, (n_rows, len(labels)))
         counted = np.bincount(fitted, weight * self._times[y], minlength=len(names))
         small = counted[candidate] < fewest * self._times * (1 - conformal.ROUNDING)
         if small.any():

@@ -192,7 +192,7 @@ class LikelihoodPrior(PriorModel):
     def as_fitted(self, params: ParameterDraws) -> Fitted:
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
-        report = Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior."))
+        report = Report("prior", converged=True, outcome=Words("Draws from the prior."))
         problem, draws = self.problem, chained(params, n)
         components = Draws(problem.reader, report, draws, problem.model.blocks)
         return Fitted(self.state, Posterior(components), self.prior)
@@ -224,7 +224,7 @@ class ProgramPrior(PriorModel):
         n = len(params["class"]["probs"])
         draws = ProgramDraws(
             reader=Reader({}),
-            report=Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior.")),
+            report=Report("prior", converged=True, outcome=Words("Draws from the prior.")),
             params=chained(params, n),
             blocks={},
             program=self.state.program,

@@ -598,7 +598,7 @@ class StackedClassifier(Classifier):
         """Weight the members that could be judged; set all fitted attributes."""
         y, weight = together((rows,), classes)[0][judged.rows], judged.weight
         fitted = {name: members[name] for name in judgements}
-        report = Report("stacked", 0.0, converged=True, outcome=Words(VERDICT))
+        report = Report("stacked", converged=True, outcome=Words(VERDICT))
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
         # a fit without random_state repeats

@@ -61,7 +61,7 @@ def stated_posterior(fitted: Fitted, stated: Mapping[str, Any]) -> Posterior:
         if name != "class"
     }
     every = {name: moved.get(name, {}) for name in families}
-    report = Report("stated", 0.0, converged=True, outcome=Words(VERDICT))
+    report = Report("stated", converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
     return Posterior(point_estimate(params, families, fitted.posterior.reader, report))
 

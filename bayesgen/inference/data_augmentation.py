@@ -1,7 +1,6 @@
 """Data augmentation: Gibbs draws of the posterior given incomplete rows in joint blocks."""
 
 import dataclasses
-import time
 from itertools import islice
 
 import numpy as np
@@ -53,7 +52,7 @@ class Augmentation:
         """Return draws of every parameter and a report on their convergence."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
-        start, model, statistics = time.perf_counter(), problem.model, problem.statistics
+        model, statistics = problem.model, problem.statistics
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
         params, families = by_chain({"class": classes}, shape), dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
@@ -72,7 +71,7 @@ class Augmentation:
             # unlike max and min these keep NaN, the diagnostic of too few draws
             details["r_hat"] = float(np.maximum(details["r_hat"], diagnostics["r_hat"]))
             details["ess"] = float(np.minimum(details["ess"], diagnostics["ess"]))
-        report = self._report(details, time.perf_counter() - start)
+        report = self._report(details)
         return Draws(problem.reader, report, params, families)
 
     @property
@@ -86,7 +85,7 @@ class Augmentation:
         gaps = (missing_cells(part, blocks[n]) for n, part in problem.model.blocks.items())
         return sum(data.seconds_per_draw for data in gaps if data is not None)
 
-    def _report(self, details: dict[str, float], seconds: float) -> Report:
+    def _report(self, details: dict[str, float]) -> Report:
         """Return the report of draws, with a cure where chains disagree."""
         good = has_converged(details, self.chains)
         words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
@@ -104,7 +103,7 @@ class Augmentation:
                 "stronger prior guesses, or leave out columns with few observed cells.",
                 "leave out columns with few observed cells, or use --inference map.",
             )
-        return Report("augmentation", seconds, good, verdict, details)
+        return Report("augmentation", good, verdict, details)
 
 
 def augment(

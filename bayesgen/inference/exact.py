@@ -1,7 +1,6 @@
 """Closed-form inference, exact or from expected statistics of incomplete rows."""
 
 import dataclasses
-import time
 
 from bayesgen import arguments
 from bayesgen.errors import Words
@@ -42,10 +41,8 @@ class Exact:
 
     def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
-        start = time.perf_counter()
         posterior = problem.model.posterior(problem.statistics)
-        seconds = time.perf_counter() - start
-        report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
+        report = Report("exact", converged=True, outcome=Words(VERDICT))
         answer = ClosedForm(problem.reader, report, posterior, seed, self.draws)
         if answer.caveat:
             report = dataclasses.replace(report, outcome=Words(f"Closed form. {answer.caveat}"))
@@ -114,11 +111,10 @@ class Grouped:
 
     def infer(self, problem: Problem, seed: int) -> ByGroup:
         """Return the updated model of each group, and that of a new one."""
-        start, groups = time.perf_counter(), groups_of(problem)
+        groups = groups_of(problem)
         members = {g: Expected(self.draws).infer(part, seed) for g, part in groups.problems.items()}
         reports = [member.report for member in members.values()]
         # the least certain of all
         report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
-        report = dataclasses.replace(report, seconds=time.perf_counter() - start)
         population = ClosedForm(problem.reader, report, groups.population, seed, self.draws)
         return ByGroup(problem.reader, report, population, members)

@@ -1,7 +1,6 @@
 """Importance sampling: independent exact draws given few incomplete rows in joint blocks."""
 
 import dataclasses
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,9 +60,8 @@ class ImportanceSampling:
 
     def infer(self, problem: Problem, seed: int) -> Draws:
         """Return draws of every parameter; of `Augmentation` if weights vary too much."""
-        rng, start = np.random.default_rng(seed), time.perf_counter()
+        rng, n = np.random.default_rng(seed), CHAINS * self.draws
         model, statistics = problem.model, problem.statistics
-        n = CHAINS * self.draws
         params = {"class": model.classes.posterior(statistics.count).draw(rng, n)}
         pareto_k, effective, families = 0.0, float(n), dict(model.blocks)
         for name, part in model.blocks.items():
@@ -84,10 +82,7 @@ class ImportanceSampling:
             "Independent draws from the posterior of expected statistics, weighed: Pareto k "
             f"{pareto_k:.2f} (reliable below .7), at least {effective:.0f} effective draws of {n}."
         )
-        seconds = time.perf_counter() - start
-        report = Report(
-            "importance", seconds, converged=True, outcome=Words(verdict), details=details
-        )
+        report = Report("importance", converged=True, outcome=Words(verdict), details=details)
         return Draws(problem.reader, report, chained(params, n), families)
 
     def _augmented(self, problem: Problem, seed: int) -> Draws:

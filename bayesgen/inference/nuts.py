@@ -494,9 +494,7 @@ def _report(method: NUTS, coordinates: np.ndarray, stats: Values, seconds: float
             f"NUTS(draws={more[0]}, warmup={more[1]}{python}).",
             f"--inference nuts --draws {more[0]} --warmup {more[1]}{shell}.",
         )
-    return Report(
-        "nuts", seconds, not divergences and has_converged(details, chains), verdict, details
-    )
+    return Report("nuts", not divergences and has_converged(details, chains), verdict, details)
 
 
 def _interrupted(path: object, *, had: int, draws: int, chains: int) -> str:

@@ -8,7 +8,6 @@ method then converges to it.
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
@@ -229,7 +228,7 @@ def closed_forms(
 
 def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     """Return an estimate by closed forms, and by optimization of the blocks without one."""
-    start, model, statistics = time.perf_counter(), problem.model, problem.statistics
+    model, statistics = problem.model, problem.statistics
     closed: dict[str, Params] = {}
     findings, details = [], {}
     if method.solver == "auto":
@@ -238,8 +237,7 @@ def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     if others.blocks or method.solver == "svi":
         optimum, details["gradient_norm"] = optimize(others, statistics, method.terms)
         closed = optimum | closed
-    seconds = time.perf_counter() - start
-    report = estimate_report(method.name, seconds, details, tuple(findings))
+    report = estimate_report(method.name, details, tuple(findings))
     report = dataclasses.replace(report, outcome=report.outcome + method.choice_of_priors(model))
     params = {name: closed[name] for name in ("class", *model.blocks)}
     return point_estimate(params, model.blocks, problem.reader, report)
@@ -247,7 +245,6 @@ def _infer(method: MLE | MAP, problem: Problem) -> Draws:
 
 def estimate_report(
     method: str,
-    seconds: float,
     details: dict[str, float],
     findings: tuple[tuple[str, Repair], ...] = (),
 ) -> Report:
@@ -270,7 +267,7 @@ def estimate_report(
     else:
         verdict = Words("Closed form." if not details else "Converged.")
     converged = ended and gradient <= GRADIENT_TOLERANCE
-    return Report(method, seconds, converged, verdict, details, findings)
+    return Report(method, converged, verdict, details, findings)
 
 
 # -- stochastic variational inference -------------------------------------------------------------

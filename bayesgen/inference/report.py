@@ -11,22 +11,22 @@ class Report:
     """Report of one inference run.
 
     method: "exact", "expected", "mle", "map", "nuts", "importance" or "augmentation".
-    seconds: wall-clock seconds of the call that fitted, compilation included; where inference runs
-        later than that call (after `partial_fit`), of inference alone.
     converged: whether the method converged.
     outcome: one sentence, which includes a remedy if converged is False, in the words of Python
         and of the command line; `verdict` is Python's.
     details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences,
         sampling_seconds, ...).
     findings: repairs of degenerate estimates, as (block, finding).
+    seconds: wall-clock seconds of the call that fitted, compilation included, which measures them;
+        where inference runs later than that call (after `partial_fit`), of inference alone.
     """
 
     method: str
-    seconds: float
     converged: bool
     outcome: Words
     details: dict[str, float] = dataclasses.field(default_factory=dict)
     findings: tuple[tuple[str, Repair], ...] = ()
+    seconds: float = 0.0
 
     @property
     def verdict(self) -> str:

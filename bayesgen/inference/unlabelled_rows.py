@@ -16,7 +16,6 @@ Learning 39, 103-134, section 5.2 (weights below 1).
 import dataclasses
 import functools
 import operator
-import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -253,19 +252,17 @@ def reported(posterior: ClosedForm, maximum: Maximum) -> Report:
     if report.method == "expected":
         outcome = outcome + " " + report.outcome
     details = report.details | maximum.details
-    return Report("expected", report.seconds, converged, outcome, details, report.findings)
+    return Report("expected", converged, outcome, details, report.findings)
 
 
 def estimate(method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint) -> Inferred:
     """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
-    start = time.perf_counter()
     maximum = maximize(method, problem, rows, shares)
     converged, findings = maximum.converged, tuple(maximum.findings)
     outcome = Words("Converged.") if converged else EM_STOPPED
     outcome = outcome + method.choice_of_priors(problem.model)
     details = maximum.details | {"log_likelihood": maximum.heights[-1]}
-    seconds = time.perf_counter() - start
-    report = Report(method.name, seconds, converged, outcome, details, findings)
+    report = Report(method.name, converged, outcome, details, findings)
     blocks, reader = problem.model.blocks, problem.reader
     return Inferred(point_estimate(maximum.params, blocks, reader, report), maximum.shares)
 

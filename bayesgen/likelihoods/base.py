@@ -10,6 +10,7 @@ import abc
 import copy
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
 
@@ -26,7 +27,7 @@ from bayesgen.errors.arguments import (
 )
 from bayesgen.likelihoods import description, supports
 from bayesgen.likelihoods.description import Description, Marginals
-from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
+from bayesgen.likelihoods.remainder import Remainder, Sum, judged, rests
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Transform, Weights
 
@@ -151,6 +152,13 @@ class Arrays:
         return self.with_arrays(arrays)
 
 
+def _by_statistic(array: np.ndarray) -> Float[np.ndarray, "statistic class position"]:
+    """Return sums by class, position on the last axis, by the statistics on the axes between."""
+    n, *middle = array.shape
+    position = middle.pop() if middle else 1
+    return np.moveaxis(array.reshape(n, math.prod(middle), position), 1, 0)
+
+
 @functools.cache
 def _fields(owner: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(owner))
@@ -178,6 +186,8 @@ class Statistics(Arrays):
 
     weighted: ClassVar[tuple[str, ...] | None] = None
     """The arrays that are proportional to the weights of the rows; None: all."""
+    summed: ClassVar[tuple[str, ...] | None] = None
+    """The arrays that are sums over rows of numbers of at least 0, by class; None: all by class."""
 
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
@@ -190,20 +200,27 @@ class Statistics(Arrays):
     def without(self: T, part: T, *, exact: bool) -> Remainder[T]:
         """Return the statistics without some rows, and where these cannot have been among them.
 
-        By default every array by class is taken to be a nonnegative sum over rows.
-
         exact: whether all weights are whole numbers.
         """
-        names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
-        found = [
-            subtracted(getattr(self, name), getattr(part, name), exact=exact) for name in names
+        left, arrays = self - part, {}
+        for name in self._summed():
+            whole, gone = (_by_statistic(getattr(one, name)) for one in (self, part))
+            rest = np.stack(rests(whole, gone, exact=exact), axis=1)
+            arrays[name] = rest.reshape(getattr(self, name).shape)
+        left = left.with_arrays(arrays)
+        return Remainder(left, *judged(self.sums(), part.sums(), left.sums(), exact=exact))
+
+    def sums(self) -> tuple[Sum, ...]:
+        """Return the sums over rows by which `without` judges, that of weights first."""
+        arrays = (getattr(self, name) for name in self._summed())
+        return tuple(Sum(a, a) for array in arrays for a in _by_statistic(array))
+
+    def _summed(self) -> list[str]:
+        return [
+            name
+            for name, axes in self.axes.items()
+            if axes[:1] == ("class",) and (self.summed is None or name in self.summed)
         ]
-        sums = {name: rest for name, (rest, _, _) in zip(names, found, strict=True)}
-        left = (self - part).with_arrays(sums)
-        if len(found) == 1 and found[0][0].ndim == 2:
-            return Remainder(left, *found[0][1:])
-        foreign = np.max([by_class(one[1]) for one in found], axis=0)
-        return Remainder(left, foreign, np.max([by_class(one[2]) for one in found], axis=0))
 
     def only_classes(self: T, stay: np.ndarray) -> T:
         """Return the statistics of some of the classes, rising; the others have no rows."""

@@ -28,7 +28,6 @@ from bayesgen.likelihoods.base import (
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.protocols import require_evidence
-from bayesgen.likelihoods.remainder import UNIT, Remainder, relative, subtracted
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -74,22 +73,6 @@ class CellSums(SufficientStatistics):
     def __iter__(self) -> Iterator[Traceable]:
         """Yield each statistic, of shape (..., class, feature)."""
         return (self.values[..., s, :] for s in range(self.values.shape[-2]))
-
-    def without(self, part: "CellSums", *, exact: bool) -> Remainder["CellSums"]:
-        """Return the sums without some rows; errors are relative to a row, or to the larger sum.
-
-        Where sums of whole numbers say that no row is left, the other sums are 0.
-        """
-        each = [subtracted(a, b, exact=exact) for a, b in zip(self, part, strict=True)]
-        left, foreign, errors = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
-        rounded = errors.any(axis=(0, 2))
-        were, rest = (values[:, ~rounded].any(axis=1) for values in (self.values, left))
-        gone = (were & ~rest)[:, None]
-        left = np.where(gone, 0.0, left)
-        noise = np.where(gone | (errors == 0), 0.0, UNIT * self.values)
-        row = np.minimum(np.maximum(left, 0.0).sum(axis=1, keepdims=True), 1.0)
-        error = relative(noise, np.maximum(left, row)).max(axis=1)
-        return Remainder(CellSums(left), foreign.any(axis=1), error)
 
     def pooled(self) -> "CellSums":
         """Return the sums over all classes, as of one class."""

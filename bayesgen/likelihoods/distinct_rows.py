@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods.base import Statistics, is_missing
-from bayesgen.likelihoods.remainder import Remainder, class_weights_left, weights_left
+from bayesgen.likelihoods.remainder import Sum
 from bayesgen.typing import Block, Labels, Numbers, Weights
 
 SLOTS = 32
@@ -51,11 +51,10 @@ class Rows(Statistics):
         """Return the rows without those of the other."""
         return self + other.with_arrays({"weight": -other.weight})
 
-    def without(self, part: "Rows", *, exact: bool) -> Remainder["Rows"]:
-        """Return the rows without some of them; the total weight of a class shows strange ones."""
-        left = self - part
-        foreign, error = class_weights_left(self, part, left, exact=exact)
-        return Remainder(left, foreign, error)
+    def sums(self) -> tuple[Sum, ...]:
+        """Return the weight of the rows of each class, which shows strange ones."""
+        weight = self.class_weight()[:, None]
+        return (Sum(weight, weight),)
 
     def only_classes(self, stay: np.ndarray) -> "Rows":
         """Return the rows over some of the classes; the others have no rows."""
@@ -157,10 +156,10 @@ class Values(Statistics):
         """Return the values without those of the other, which must be among them."""
         return self._with(other, -1.0)
 
-    def without(self, part: "Values", *, exact: bool) -> Remainder["Values"]:
-        """Return the values without those of some rows; total weights show strange ones."""
-        left = self - part
-        return Remainder(left, *weights_left(self.count(), part.count(), left.count(), exact=exact))
+    def sums(self) -> tuple[Sum, ...]:
+        """Return the weight of the values of each class and column, which shows strange ones."""
+        weight = self.count()
+        return (Sum(weight, weight),)
 
     def only_classes(self, stay: np.ndarray) -> "Values":
         """Return the values over some of the classes; the others have no rows."""

@@ -26,7 +26,7 @@ from bayesgen.likelihoods.dirichlet import (
     starts,
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.remainder import Remainder, by_class, class_weights_left, subtracted
+from bayesgen.likelihoods.remainder import Sum
 from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "JointCategorical"
@@ -66,12 +66,10 @@ class JointStatistics(VectorStatistics):
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         return self._joined(count, other, -other.partial_weight)
 
-    def without(self, part: "JointStatistics", *, exact: bool) -> Remainder["JointStatistics"]:
-        """Return the statistics without some rows; total weights show strange incomplete ones."""
-        left = self - part
-        foreign, error = class_weights_left(self, part, left, exact=exact)
-        _, negative, rounding = subtracted(self.count, part.count, exact=exact)
-        return Remainder(left, foreign | by_class(negative), np.maximum(error, by_class(rounding)))
+    def sums(self) -> tuple[Sum, ...]:
+        """Return the weights of classes, which show strange incomplete rows, and of cells."""
+        weight = self.class_weight()[:, None]
+        return (Sum(weight, weight), *super().sums())
 
     def only_classes(self, stay: np.ndarray) -> "JointStatistics":
         """Return the statistics of some of the classes; the others have no rows."""

@@ -22,7 +22,6 @@ from bayesgen.likelihoods.multinomial_scores import (
     log_coefficients,
     urn_scores,
 )
-from bayesgen.likelihoods.remainder import Remainder, subtracted
 from bayesgen.likelihoods.sparse import class_sums, sparse_chunks
 from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
 
@@ -51,6 +50,7 @@ class MultinomialStatistics(VectorStatistics):
         "length_weight": ("entry",),
     }
     weighted: ClassVar = ("count", "log_coefficient", "length_weight")
+    summed: ClassVar = ("count",)
 
     def __add__(self, other: "MultinomialStatistics") -> "MultinomialStatistics":
         """Return the statistics of the rows of both."""
@@ -74,12 +74,6 @@ class MultinomialStatistics(VectorStatistics):
             length[left],
             weight[left],
         )
-
-    def without(
-        self, part: "MultinomialStatistics", *, exact: bool
-    ) -> Remainder["MultinomialStatistics"]:
-        """Return the statistics without some rows, judged by their words."""
-        return Remainder(self - part, *subtracted(self.count, part.count, exact=exact)[1:])
 
     def totals(self) -> np.ndarray:
         """Return the weight of each word."""

@@ -9,8 +9,7 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.remainder import ROUNDING as NEGATIVE
-from bayesgen.likelihoods.remainder import UNIT, Remainder, relative, subtracted
+from bayesgen.likelihoods.remainder import Sum
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 ROUNDING = 1e-13
@@ -37,6 +36,7 @@ class NormalStatistics(SufficientStatistics):
     scatter: np.ndarray
     axes: ClassVar = {name: ("class", "feature") for name in ("count", "mean", "scatter")}
     weighted: ClassVar = ("count", "scatter")
+    summed: ClassVar = ("count",)
 
     def __add__(self, other: "NormalStatistics") -> "NormalStatistics":
         """Return the statistics of the rows of both (Chan, Golub and LeVeque 1979)."""
@@ -46,26 +46,10 @@ class NormalStatistics(SufficientStatistics):
         """Return the statistics without the rows of the other: the merge, solved for one part."""
         return NormalStatistics(*unmerge_moments(self.moments, other.moments))
 
-    def without(self, part: "NormalStatistics", *, exact: bool) -> Remainder["NormalStatistics"]:
-        """Return the statistics without some rows: means as far off as their spread allows."""
-        count, foreign, error = subtracted(self.count, part.count, exact=exact)
-        gone = (count <= 0) | foreign
-        share = np.divide(part.count, count, out=np.ones_like(count), where=~gone)
-        delta, size = self.mean - part.mean, np.abs(self.mean) + np.abs(part.mean)
-        between = np.where(gone, part.count, self.count * share) * delta**2
-        left = self.scatter - part.scatter - between
-        step = UNIT * size
-        noise = UNIT * self.scatter + self.count * share * step * (2 * np.abs(delta) + step)
-        # all cells equal: nothing was rounded
-        noise = np.where((self.scatter == 0) & (part.scatter == 0) & (delta == 0), 0.0, noise)
-        some = part.count > 0
-        slack = noise + NEGATIVE * self.scatter
-        foreign |= some & np.where(gone, np.abs(left) > slack, left < -slack)
-        spread = np.sqrt(np.divide(left, count, out=np.zeros_like(left), where=~gone & (left > 0)))
-        off = np.where(noise > 0, share * step, 0.0)
-        errors = [error, relative(noise, left), relative(off, spread)]
-        error = np.where(some, np.where(gone, error, np.max(errors, axis=0)), 0.0)
-        return Remainder(self - part, foreign, error)
+    def sums(self) -> tuple[Sum, ...]:
+        """Return the weights, and squares around the origin and, as their net, around means."""
+        squares = self.scatter + self.count * self.mean**2
+        return (*super().sums(), Sum(squares, self.scatter))
 
     def shifted(self, by: Float[np.ndarray, " feature"]) -> "NormalStatistics":
         """Return the statistics of cells to which `by` was added: only the means change."""

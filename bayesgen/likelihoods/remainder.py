@@ -1,16 +1,26 @@
-"""Statistics after subtraction of some of their rows, with bounds on the rounding error.
+"""Statistics without some of their rows: whether these were there, and how many digits are left.
 
-A difference of sums has the absolute rounding error of the sums, so its relative error grows as
-less is left. Sums of whole numbers are exact. Centered squares follow
+One rule judges every family. Its statistics are sums over rows of numbers that cannot be negative:
+weights, counts, squares. A difference of two sums keeps their absolute rounding error, so what is
+left has the relative error
 
-    S_left = S - S_part - n m / (n - m) (mean - mean_part)^2,
+    UNIT * whole / left,
 
-each term of which is at most S (Chan, Golub and LeVeque 1979): the relative error of what is left
-is about the rounding unit times S / S_left.
+and no digit is lost of whole numbers, nor where nothing is left. Rows that leave less than nothing,
+or more than the difference, were not there.
+
+Squares around a mean are the net of those around the origin, the gross. They follow
+
+    S_left = S - S_part - n m / (n - m) (mean - mean_part)^2
+
+(Chan, Golub and LeVeque 1979), and means hold digits in proportion to their distance from the
+origin. The last term is at most S, so by the inequality of Cauchy and Schwarz the rounding of the
+means changes it by no more than UNIT * sqrt(S * gross * n / n_left).
 """
 
 import dataclasses
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -23,8 +33,18 @@ WHOLE = 2.0**53
 """Whole numbers up to here add and subtract exactly."""
 
 S = TypeVar("S")
+Values = Float[np.ndarray, "class position"]
 Mask = Bool[np.ndarray, "class position"]
-Error = Float[np.ndarray, "class position"]
+
+
+class Sum(NamedTuple):
+    """A sum over rows, by class and by column, level or (a single position) block.
+
+    gross: of numbers of at least 0, which adds over tables. net: what is read of it.
+    """
+
+    gross: Values
+    net: Values
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,7 +58,7 @@ class Remainder(Generic[S]):
 
     statistics: S
     foreign: Mask
-    error: Error
+    error: Values
 
 
 def is_whole(values: np.ndarray) -> bool:
@@ -46,71 +66,80 @@ def is_whole(values: np.ndarray) -> bool:
     return bool((values == np.rint(values)).all() and (np.abs(values) < WHOLE).all())
 
 
-def subtracted(
-    whole: np.ndarray, part: np.ndarray, *, exact: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rest of sums that cannot be negative, where it is so, and its relative error.
+def rests(
+    whole: Sequence[np.ndarray], part: Sequence[np.ndarray], *, exact: bool
+) -> list[np.ndarray]:
+    """Return what is left of sums of one shape.
 
     A rest within the rounding error of its sum is 0 if that error is far below the weight of a row.
+    Where sums of whole numbers say that no row is left, the other sums are 0.
 
     exact: whether all weights are whole numbers; then the rest is exact if the sums are whole too.
     """
-    left = whole - part
-    foreign = left < -ROUNDING * np.maximum(whole, part)
-    if exact and is_whole(whole) and is_whole(part):
-        return left, foreign, np.zeros(left.shape)
-    noise = UNIT * whole
-    nothing = (np.abs(left) <= noise) & (noise < ROUNDING)
-    left, noise = (np.where(nothing, 0.0, values) for values in (left, noise))
-    return left, foreign, relative(noise, left)
+    pairs = list(zip(whole, part, strict=True))
+    sure = [_are_whole(a, b, exact=exact) for a, b in pairs]
+    left = [
+        a - b if known else _without_noise(a, b) for known, (a, b) in zip(sure, pairs, strict=True)
+    ]
+    if any(sure) and not all(sure):
+        were = np.any([a > 0 for known, a in zip(sure, whole, strict=True) if known], axis=0)
+        stay = np.any([rest != 0 for known, rest in zip(sure, left, strict=True) if known], axis=0)
+        left = [np.where(were & ~stay, 0.0, rest) for rest in left]
+    return left
 
 
-def relative(error: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return an absolute error relative to what is left; 0 where nothing is, exactly."""
-    out = np.divide(error, left, out=np.full(left.shape, np.inf), where=left > 0)
-    return np.where((left == 0) & (error == 0), 0.0, out)
+def _without_noise(whole: np.ndarray, part: np.ndarray) -> np.ndarray:
+    left, noise = whole - part, UNIT * whole
+    return np.where((np.abs(left) <= noise) & (noise < ROUNDING), 0.0, left)
 
 
-def weights_left(
-    whole: np.ndarray, part: np.ndarray, left: np.ndarray, *, exact: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def judged(
+    whole: Sequence[Sum], part: Sequence[Sum], left: Sequence[Sum], *, exact: bool
+) -> tuple[Mask, Values]:
     """Return where subtracted rows were not all there, and the error of what is left.
 
-    A difference of rows drops those whose weight is not above zero, and its total then exceeds the
-    difference of the totals.
-
     Args:
-        whole: total weight of the rows, by class and position.
-        part: that of the subtracted rows.
-        left: that of the rows that are left.
+        whole: sums of all rows, that of weights first.
+        part: of the subtracted rows.
+        left: of the rows that are left.
         exact: whether all weights are whole numbers.
     """
-    rest, foreign, error = subtracted(whole, part, exact=exact)
-    more = left - rest > ROUNDING * np.maximum(whole, part)
-    lost = np.abs(left - rest) > UNIT * whole
-    return foreign | more, np.where(lost, np.inf, error)
+    foreign, errors, rows, touched = [], [], [], []
+    had, stay = whole[0].gross, left[0].gross
+    shrunk = np.divide(had, stay, out=np.ones_like(had), where=stay > 0)
+    for one, gone, rest in zip(whole, part, left, strict=True):
+        difference = one.gross - gone.gross
+        slack = ROUNDING * np.maximum(one.gross, gone.gross)
+        less, more = difference < -slack, rest.gross - difference > slack
+        foreign.append(less | more | ((rest.gross == 0) & (difference > slack)))
+        noise = UNIT * one.gross
+        if one.net is not one.gross:
+            noise = UNIT * np.sqrt(one.gross) * np.sqrt(one.net) * np.sqrt(shrunk)
+        elif _are_whole(one.gross, gone.gross, exact=exact):
+            noise = np.zeros_like(noise)
+        lost = np.abs(rest.gross - difference) > UNIT * one.gross
+        errors.append(np.where(lost, np.inf, _relative(noise, rest)))
+        rows.append(rest.gross != 0)
+        touched.append(gone.gross != 0)
+    # where no row is left nothing is read, and where none was subtracted nothing changed
+    read = _largest(rows) & _largest(touched)
+    return _largest(foreign), np.where(read, _largest(errors), 0.0)
 
 
-@runtime_checkable
-class Weighed(Protocol):
-    """Statistics that know the weight of the rows of each class."""
-
-    def class_weight(self) -> Float[np.ndarray, " class"]:
-        """Return the weight of the rows of each class."""
+def _are_whole(whole: np.ndarray, part: np.ndarray, *, exact: bool) -> bool:
+    return exact and is_whole(whole) and is_whole(part)
 
 
-def class_weights_left(
-    whole: Weighed, part: Weighed, left: Weighed, *, exact: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `weights_left` does of the total weight of each class, shape (class, 1)."""
-    return weights_left(
-        whole.class_weight()[:, None],
-        part.class_weight()[:, None],
-        left.class_weight()[:, None],
-        exact=exact,
-    )
+def _relative(noise: Values, left: Sum) -> Values:
+    """Return an error relative to what is left; 0 where that is nothing, infinite where unknown."""
+    with np.errstate(over="ignore"):  # infinite, as where nothing is left
+        error = np.divide(noise, left.net, out=np.full(noise.shape, np.inf), where=left.net > 0)
+    nothing = (noise == 0) | ((left.gross == 0) & (noise < ROUNDING))
+    return np.where(nothing, 0.0, error)
 
 
-def by_class(values: np.ndarray) -> np.ndarray:
-    """Return the largest of the values of each class, in one position."""
-    return values.reshape(len(values), -1).max(axis=1, keepdims=True, initial=0)
+def _largest(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the largest of values by position; by class where positions are not the same."""
+    if len({value.shape for value in values}) > 1:
+        values = [value.max(axis=1, keepdims=True, initial=0) for value in values]
+    return np.max(values, axis=0)

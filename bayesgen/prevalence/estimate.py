@@ -114,8 +114,8 @@ def estimated(
         rejected = columns_rejected(tables, labeled, weight, logs, draws)
     if rejected:
         warn(label_shift_rejected(rejected))
-    seconds = time.perf_counter() - start
-    report = Report(method, seconds, converged=True, outcome=Words(verdict), details=details)
+    words, seconds = Words(verdict), time.perf_counter() - start
+    report = Report(method, converged=True, outcome=words, details=details, seconds=seconds)
     trained = by_class(classes, np.exp(rows.posterior.log_classes()))
     return Prevalence(classes, draws, by_class(classes, mode), trained, report, rejected)
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -47,6 +48,16 @@ def test_reports_are_those_of_all_rows(name, inferences):
     getattr(clf, name)
     assert len(inferences) == 2
     assert not hasattr(bg.QDA(), name)
+
+
+def test_seconds_are_those_of_the_call_or_of_inference_that_waited(monkeypatch):
+    moments = [0.0, 1.0, 10.0, 10.5, 20.0, 24.0]  # of two calls, and of what the second left
+    clock = types.SimpleNamespace(perf_counter=iter(moments).__next__)
+    monkeypatch.setattr("bayesgen.estimators.fitting.time", clock)
+    clf = bg.QDA().partial_fit(X[PARTS[0]], Y[PARTS[0]], classes=[0, 1, 2])
+    assert clf.report_.seconds == 1.0
+    clf.partial_fit(X[PARTS[1]], Y[PARTS[1]])
+    assert clf.report_.seconds == clf.report_.seconds == 4.0
 
 
 def test_copies_and_files_hold_the_posterior(tmp_path, inferences):

@@ -24,7 +24,7 @@ from bayesgen.model import Model
 from bayesgen.problem import Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
-NO_REPORT = Report("nuts", 0.0, converged=True, outcome=Words(""))
+NO_REPORT = Report("nuts", converged=True, outcome=Words(""))
 SHAPE = (4, 2_500)
 
 

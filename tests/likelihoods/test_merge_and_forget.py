@@ -6,6 +6,8 @@ import pytest
 from case import N_CLASSES
 from cases import CASES
 
+from bayesgen.likelihoods import remainder
+
 every_case = pytest.mark.parametrize("name", CASES)
 CENTRED = [name for name, case in CASES.items() if case.prior.centred]
 
@@ -75,3 +77,37 @@ def test_classes_without_rows_can_go(name):
     options = {"n_classes": N_CLASSES - 1, "n_levels": case.n_levels}
     y = np.searchsorted([0, 2], y[stay])
     laws.same(found, case.prior.statistics(x[stay], y, np.ones(len(y)), **options))
+
+
+def law_digits(name):
+    """What is left of heavy rows and light ones is off by no more than its stated error."""
+    case, largest = CASES[name], 0.0
+    for seed in range(5):
+        x, y = case.rows(np.random.default_rng(seed), 30, gaps=True)
+        away = np.arange(30) % 2 == 1
+        weight = np.random.default_rng(seed).uniform(0.5, 1.0, 30) * np.where(away, 1e4, 1.0)
+        whole, part, rest = (
+            laws.statistics(case, case.prior, x[rows], y[rows], weight[rows])
+            for rows in (slice(None), away, ~away)
+        )
+        found = whole.without(part, exact=False)
+        assert not found.foreign.any()
+        for left, right in zip(found.statistics.sums(), rest.sums(), strict=True):
+            # the last: rounding of a fit to the other rows alone
+            bound = found.error * right.net + 1e-15 * right.gross
+            known = np.broadcast_to(np.isfinite(found.error), bound.shape)
+            assert (np.abs(left.net - right.net) <= bound)[known].all()
+        largest = max(largest, found.error.max())
+    return largest
+
+
+@every_case
+def test_what_is_left_has_the_digits_that_are_stated(name):
+    assert law_digits(name) > 1e-12
+
+
+@pytest.mark.parametrize("name", ["Normal", "MultivariateNormal", "Categorical", "Poisson"])
+def test_a_rule_that_loses_no_digits_is_caught(name, monkeypatch):
+    monkeypatch.setattr(remainder, "_relative", lambda noise, left: np.zeros(noise.shape))
+    with pytest.raises(AssertionError):
+        law_digits(name)

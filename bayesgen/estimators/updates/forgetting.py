@@ -12,13 +12,14 @@ from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
+from bayesgen.likelihoods import Statistics
+from bayesgen.likelihoods.remainder import ROUNDING, Remainder, Sum, is_whole, judged, rests
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import GROUPS, Schema, one_hot
 from bayesgen.table import Name, Table
 
 ERROR = 1e-9
-"""Relative rounding error of the statistics that are left above which rows are not forgotten."""
+"""Relative rounding error above which rows are not forgotten: of any sum that is left."""
 
 
 def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
@@ -54,7 +55,7 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         of_group = dataclasses.replace(state, statistics=groups.pop(group))
         # of rounding in a group what matters is its share of what all groups and the prior add
         rest = _without(of_group, part, exact=exact, most=np.inf, group=group)
-        if rest.count.sum() > ERROR * of_group.statistics.count.sum():
+        if rest.count.sum() > ROUNDING * of_group.statistics.count.sum():
             groups[group] = rest
     stay = np.flatnonzero((state.statistics.count == 0) | (left.count > 0))
     if len(stay) < 2 or not left.count.any():
@@ -98,7 +99,10 @@ def _without(
         group: whose statistics they are; None: those of all rows.
     """
     whole = state.statistics
-    count, foreign, error = subtracted(whole.count, part.count, exact=exact)
+    had, took = whole.count[:, None], part.count[:, None]
+    (rest,) = rests([had], [took], exact=exact)
+    foreign, error = judged(*([Sum(n, n)] for n in (had, took, rest)), exact=exact)
+    count, foreign, error = rest[:, 0], foreign[:, 0], error[:, 0]
     for k in np.flatnonzero(foreign | (error > most)):
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
@@ -124,7 +128,9 @@ def _without(
         if len(indicators):
             remainder = _whole(remainder, indicators)
         _require_part(state, name, remainder, most)
-        _require_nothing(state, name, remainder, gone)
+        if _left(before, part.blocks[name], gone):
+            columns = [column.name for column in state.schema.blocks[name]]
+            raise never_fitted(columns, state.classes[gone].tolist()[0])
         blocks[name] = remainder.statistics
     return ModelStatistics(count, blocks)
 
@@ -195,17 +201,13 @@ def _require_part(state: TrainingState, name: str, found: Remainder, most: float
         )
 
 
-def _require_nothing(state: TrainingState, name: str, found: Remainder, gone: np.ndarray) -> None:
-    """Reject rows after which a class without rows has something left."""
-    part = found.statistics
-    before = state.statistics.blocks[name]
-    for key in part.axes if part.weighted is None else part.weighted:
-        if part.axes[key][:1] != ("class",):
-            continue
-        rest, whole = (np.abs(getattr(s, key)[gone]) for s in (part, before))
-        if (rest > ROUNDING * whole.max(initial=0.0)).any():
-            k = state.classes[gone].tolist()[0]
-            raise never_fitted([column.name for column in state.schema.blocks[name]], k)
+def _left(whole: Statistics, part: Statistics, gone: np.ndarray) -> bool:
+    """Return whether classes that are left without rows have something left in a block."""
+    pairs = zip(whole.sums(), part.sums(), strict=True)
+    had, rest = zip(
+        *((a.gross[gone], np.abs(a.gross - b.gross)[gone]) for a, b in pairs), strict=True
+    )
+    return any((r > ROUNDING * h.max(initial=0.0)).any() for h, r in zip(had, rest, strict=True))
 
 
 def _whole(found: Remainder, indicators: np.ndarray) -> Remainder:
@@ -213,7 +215,7 @@ def _whole(found: Remainder, indicators: np.ndarray) -> Remainder:
     statistics = found.statistics.with_whole_indicators(indicators)
     count, sums = statistics.by_class_and_column()
     share = sums[:, indicators] / np.maximum(count[:, indicators], np.finfo(float).tiny)
-    varies = np.abs(share - np.rint(share)) > ERROR
+    varies = np.abs(share - np.rint(share)) > ROUNDING
     error = found.error.copy()
     error[:, indicators] = np.where(varies, error[:, indicators], 0.0)
     return dataclasses.replace(found, statistics=statistics, error=error)
@@ -267,5 +269,7 @@ def _indicating_rows(state: TrainingState) -> Schema:
         if not state.schema.variables(name):
             continue
         count, sums = state.statistics.blocks[name].by_class_and_column()
-        blocks[name] = one_hot.with_rows(columns, count.sum(axis=0), sums.sum(axis=0), least=ERROR)
+        blocks[name] = one_hot.with_rows(
+            columns, count.sum(axis=0), sums.sum(axis=0), least=ROUNDING
+        )
     return dataclasses.replace(state.schema, blocks=blocks)
