@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import functools
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
@@ -37,7 +37,7 @@ from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS, model_functions
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.fit import LabelledSource, learned_from
+from bayesgen.estimators.sources.fit import LabelledSource, fit_by_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
@@ -185,6 +185,12 @@ class Classifier(Estimator):
         """
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, rows.classes)
+
+    def _fit_by_column(
+        self, fit: Callable[..., Self], X: object, y: str, sample_weight: object
+    ) -> Self:
+        """Fit to a table with names, or to a source; y: the column of the labels."""
+        return fit_by_column(fit, self, X, y, sample_weight)
 
     @deduplicate_warnings()
     def _fit_source(self, source: LabelledSource) -> Self:

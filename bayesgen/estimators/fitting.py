@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.estimators.sources.fit import fit_by_column
 
 M = TypeVar("M", bound=Callable)
 
@@ -46,7 +45,7 @@ def labels_in_column(fit: M) -> M:
     @functools.wraps(fit)
     def either(self: Any, X: object, y: object, sample_weight: object = None) -> Any:
         if isinstance(y, str):
-            return fit_by_column(fit, self, X, y, sample_weight)
+            return self._fit_by_column(fit, X, y, sample_weight)
         return fit(self, X, y, sample_weight)
 
     return cast(M, either)
