@@ -155,11 +155,11 @@ class KernelDensity(Conjugate[Values]):
             # equal values are scored once
             cells = np.stack([x[seen, j], y[seen], away[seen]])
             (value, label, lost), which = np.unique(cells, axis=1, return_inverse=True)
-            left = value[:, None], label.astype(int), lost
+            cell, label = value[:, None], label.astype(int)
             if isinstance(column, FittedKernels):
-                score = _guessed(values[j]).leave_one_out(values[j], *left)
+                score = _guessed(values[j]).leave_one_out(values[j], cell, label, lost)
             else:
-                score = column.leave_one_out(*left)
+                score = column.leave_one_out(cell, label, lost)
             out[seen] += score[which]
         return out
 
