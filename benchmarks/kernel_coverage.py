@@ -81,7 +81,7 @@ def coverage(
         targets = {"true": truth.probability(fresh)}
         if not isinstance(bandwidth, str):
             (family,) = clf.posterior_.families.values()
-            targets["smoothed"] = truth.probability(fresh, bandwidth**2 * family.covariance)
+            targets["smoothed"] = truth.probability(fresh, bandwidth**2 * family.mixture.covariance)
         for name, target in targets.items():
             held = (low <= target) & (target <= high)
             inside.setdefault(name, []).append(float(held.mean()))

@@ -29,6 +29,8 @@ from bayesgen.inference import (
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.interactions import Cell, Interactions, Term
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.kernels.fitted import FittedKernels
+from bayesgen.likelihoods.kernels.plug_in import PlugInKernels
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
@@ -51,6 +53,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
         *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
+        *(FittedKernels, PlugInKernels),
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or

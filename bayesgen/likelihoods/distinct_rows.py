@@ -6,6 +6,8 @@ space, and missing cells none.
 """
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -147,6 +149,15 @@ class Values(Statistics):
         """Return the values of a class in a column, or of all classes if it has none."""
         own = self.group(cls, feature)
         return own if len(own[0]) else self.pooled(feature)
+
+    def by_column(self) -> Iterator[Rows]:
+        """Yield the distinct values of each column as rows of one cell."""
+        ends = np.searchsorted(self.column, np.arange(self.n_features + 1))
+        for first, last in itertools.pairwise(ends.tolist()):
+            kept = self.weight[first:last] > 0
+            value, weight = self.value[first:last][kept], self.weight[first:last][kept]
+            y = np.repeat(self.y[first:last], kept.sum(axis=1))
+            yield Rows(value[:, None], y, weight, self.n_classes)
 
     def __add__(self, other: "Values") -> "Values":
         """Return the values of both."""

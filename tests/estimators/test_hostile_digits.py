@@ -12,7 +12,7 @@ from scipy.stats import poisson
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.likelihoods.kernels import column_bandwidth
+from bayesgen.likelihoods.kernels import rule_of_thumb
 from bayesgen.likelihoods.special_functions import log_factorial
 
 
@@ -83,12 +83,12 @@ def test_evidence_of_joint_normals_in_any_unit(covariance):
 def test_quantiles_of_weights_are_the_same_from_above():
     """Weights that are no integers had other quartiles where the column was turned around."""
     value, weight = np.array([-1.0, 0.5, 3.0, 7.0]), np.array([1.4, 1.4, 2.0, 1.6])
-    assert column_bandwidth.spread(value, weight) == pytest.approx(
-        column_bandwidth.spread(-value[::-1], weight[::-1]), rel=1e-12
+    assert rule_of_thumb.spread(value, weight) == pytest.approx(
+        rule_of_thumb.spread(-value[::-1], weight[::-1]), rel=1e-12
     )
     repeated = np.repeat(value, [1, 4, 2, 3])
     quartiles = np.quantile(repeated, [0.25, 0.75])
-    found = [column_bandwidth._quantile(value, np.array([1.0, 4, 2, 3]), q) for q in (0.25, 0.75)]
+    found = [rule_of_thumb._quantile(value, np.array([1.0, 4, 2, 3]), q) for q in (0.25, 0.75)]
     np.testing.assert_allclose(found, quartiles, rtol=1e-12)
 
 

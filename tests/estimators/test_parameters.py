@@ -22,7 +22,7 @@ LIKELIHOODS = [
     bg.Categorical.laplace(2),
     bg.Family(dist.Gamma, priors={"rate": dist.LogNormal(0, 1)}),
     bg.JointCategorical(rows=3.0),
-    bg.KernelDensity(bandwidth="posterior"),
+    bg.KernelDensity(bandwidth="learn"),
     bg.KernelDiscriminant(base_rows=2.0),
     bg.Multinomial.laplace(1),
     bg.MultivariateNormal(prior="lkj", concentration=2.0),

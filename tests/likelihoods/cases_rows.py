@@ -71,10 +71,9 @@ def scaled_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likeliho
 def other_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
     """Return columns in other units, one of them upside down, and the bandwidths in these units."""
     a, b = np.array([2.5, -0.1, 60.0]), np.array([-3.0, 7.0, 100.0])
-    widths = ("bandwidth", "bandwidth_guess")
-    stated = {name: getattr(prior, name) for name in widths}
-    other = {n: h * np.abs(a) for n, h in stated.items() if isinstance(h, np.ndarray)}
-    return x * a + b, dataclasses.replace(prior, **other)
+    if isinstance(prior.bandwidth, np.ndarray):
+        prior = dataclasses.replace(prior, bandwidth=prior.bandwidth * np.abs(a))
+    return x * a + b, prior
 
 
 def same_units(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
@@ -92,7 +91,6 @@ def near_the_centre(part: Family, rng: np.random.Generator, n: int) -> dict:
 
 
 BANDWIDTH = np.array([[0.7, 1.0, 0.6], [1.1, 0.8, 0.9], [0.8, 0.7, 1.2]]) * UNITS
-WORTH = np.array([[3.0, 5.0, 10.0], [2.0, 3.0, 4.0], [6.0, 8.0, 3.0]])
 NO_PARAMETER = "the bandwidth is known, or averaged over: there is no parameter"
 
 PLUG_IN = {
@@ -161,8 +159,8 @@ ROWS = {
         },
     ),
     "KernelDensity learned": Case(
-        KernelDensity("posterior", bandwidth_guess=BANDWIDTH, bandwidth_rows=WORTH),
-        KernelDensity("posterior"),
+        KernelDensity("learn"),
+        KernelDensity("learn"),
         some_lumps,
         np.nan,
         smooth_line,

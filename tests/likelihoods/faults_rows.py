@@ -7,7 +7,8 @@ from faults_alike import ignores_weights, takes_missing_for_zero
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernels import density, guesses, joint
+from bayesgen.likelihoods.kernels import density, guesses, joint, plug_in
+from bayesgen.likelihoods.kernels.fitted import FittedKernels
 
 
 def adds_the_first_column_only(right):
@@ -58,8 +59,8 @@ def fills_missing_values_with_ones(right):
 
 
 def forgets_that_a_wide_kernel_is_low(right):
-    def wrong(x, center, weight, bandwidth, grid, **left):
-        return right(x, center, weight, bandwidth, grid, **left) + np.log(bandwidth * grid)
+    def wrong(x, center, weight, bandwidth, **left):
+        return right(x, center, weight, bandwidth, **left) + np.log(bandwidth)
 
     return wrong
 
@@ -157,14 +158,14 @@ FAULTS = [
     (
         laws.law_average,
         "KernelDiscriminant learned",
-        KernelDiscriminant,
-        "_log_densities",
+        FittedKernels,
+        "log_densities",
         updates_another_component,
     ),
     (
         laws.law_sequence,
         "KernelDiscriminant learned",
-        KernelDiscriminant,
+        FittedKernels,
         "_weighed",
         # earlier rows, which are among these, are counted again
         lambda right: lambda self, logs, weight: right(self, logs + self.log_weight, weight),
@@ -181,7 +182,7 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDensity",
-        density,
+        plug_in,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),
@@ -191,9 +192,9 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDensity learned",
-        density,
-        "log_densities",
-        forgets_that_a_wide_kernel_is_low,
+        joint,
+        "log_sums",
+        measures_by_the_first_bandwidth,
     ),
     (
         laws.law_marginal,

@@ -45,7 +45,7 @@ def statistics(
 
 def same(a: Arrays, b: Arrays) -> None:
     for name, value in a.arrays().items():
-        value, other = value.astype(float), getattr(b, name).astype(float)
+        value, other = value.astype(float), b.arrays()[name].astype(float)
         size = np.nan_to_num(np.abs(value)).max(initial=0.0)
         np.testing.assert_allclose(value, other, rtol=1e-9, atol=1e-9 * size, err_msg=name)
 

@@ -72,7 +72,7 @@ def test_a_small_bandwidth_overfits(iris):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bandwidth", ["nrd0", "posterior"])
+@pytest.mark.parametrize("bandwidth", ["nrd0", "learn"])
 def test_hostile_columns(bandwidth):
     """A class without a value, one with a single one, ties, missing values, an empty column."""
     rng = np.random.default_rng(8)
@@ -102,26 +102,25 @@ def test_hostile_columns(bandwidth):
 def test_a_learned_bandwidth_is_averaged_over(iris):
     """A closed form by itself, and beside a block that is sampled or optimized."""
     X, y = iris
-    clf = bg.NaiveBayes(KernelDensity(bandwidth="posterior")).fit(X, y)
+    clf = bg.NaiveBayes(KernelDensity(bandwidth="learn")).fit(X, y)
     assert clf.inference_ == "exact"
     assert (clf.predict(X) == y).mean() > 0.95
     for method in ("mle", "map"):
-        other = bg.NaiveBayes(KernelDensity(bandwidth="posterior"), inference=method).fit(X, y)
+        other = bg.NaiveBayes(KernelDensity(bandwidth="learn"), inference=method).fit(X, y)
         np.testing.assert_allclose(other.predict_proba(X), clf.predict_proba(X), rtol=1e-9)
 
 
 def test_what_makes_no_kernel_density_is_refused():
     for options, stated in (
-        ({"bandwidth": "sj"}, "'nrd0', 'posterior'"),
+        ({"bandwidth": "sj"}, "'nrd0', 'learn'"),
         ({"bandwidth": 0.0}, "bandwidth is 0.0"),
-        ({"bandwidth": "posterior", "bandwidth_rows": -1.0}, "bandwidth_rows is -1.0"),
     ):
         with pytest.raises(InvalidArgument) as caught:
             KernelDensity(**options)
         assert stated in str(caught.value)
 
 
-@pytest.mark.parametrize("bandwidth", ["nrd0", "posterior"])
+@pytest.mark.parametrize("bandwidth", ["nrd0", "learn"])
 def test_weights_that_sum_to_one_leave_a_column_its_spread(bandwidth):
     """They warned that the column is constant, and ignored it."""
     x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2

@@ -10,7 +10,7 @@ from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels import left_out as leaving_out
-from bayesgen.likelihoods.kernels.discriminant import GRID
+from bayesgen.likelihoods.kernels.fitted import GRID
 from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
 from bayesgen.likelihoods.selection import Selection
 
@@ -86,7 +86,7 @@ def test_weights_of_bandwidths_are_products_of_leave_one_out_densities():
     x[4], y[4] = x[5], y[5]
     logs = in_choice(x, y, weight) @ scores(x, y, weight)
     part = fitted(bg.KernelDiscriminant(), x, y, weight)
-    close(part.log_weight, logs - np.logaddexp.reduce(logs), rtol=1e-9, atol=1e-9)
+    close(part.mixture.log_weight, logs - np.logaddexp.reduce(logs), rtol=1e-9, atol=1e-9)
 
 
 def left_out(prior, x, y, weight, away, classes=3):
@@ -105,7 +105,7 @@ def test_leaving_out_is_a_mixture_of_refits_at_every_bandwidth(lose):
     x[4], y[4] = x[5], y[5]
     away = weight if lose == "all" else np.minimum(weight, 1.0)
     found = left_out(bg.KernelDiscriminant(), x, y, weight, away)
-    log_weight = fitted(bg.KernelDiscriminant(), x, y, weight).log_weight
+    log_weight = fitted(bg.KernelDiscriminant(), x, y, weight).mixture.log_weight
     compared = [0, 4, 5, 11, 18, 29]  # two of them are equal
     refits = np.empty((len(compared), 3, len(GRID)))
     for at, g in np.ndindex(len(compared), len(GRID)):
@@ -154,15 +154,15 @@ def test_leaving_out_incomplete_rows_is_a_refit_with_the_same_expected_cells():
     found = left_out(prior, x, y, weight, weight)
     assert (found[7] == 0).all()
     rows = prior.statistics(x, y, weight, n_classes=3)
-    full = prior.complete(rows)
+    full = prior.complete(rows).mixture
     for i in np.flatnonzero(~np.isnan(x).all(axis=1)):
         others = np.arange(30) != i
         rest = prior.statistics(x[others], y[others], weight[others], n_classes=3)
         guess = guesses.guessed(guesses.moments(rest, full.class_mean, full.covariance))
         other = full.with_arrays(guess.arrays())
-        alone = other._with_rows(rest)[0]
+        alone = other.with_rows(rest)[0]
         kernels = alone.with_arrays({"covariance": guess.scale[0]})
-        close(found[i], kernels.log_predictive(x[i : i + 1])[0], rtol=1e-9)
+        close(found[i], kernels.predictive()(x[i : i + 1])[0], rtol=1e-9)
 
 
 def named(value):
@@ -214,7 +214,7 @@ def test_a_subset_of_rows_has_the_weight_of_all():
     prior = bg.KernelDiscriminant(0.5, centers=30)
     part = fitted(prior, x, y, weight)
     counts = np.bincount(y, weight)
-    kernels = part.kernels
+    kernels = part.mixture.kernels
     assert 27 <= len(kernels.x) <= 30
     close(np.bincount(kernels.y, kernels.weight), counts)
     assert len(np.unique(kernels.x, axis=0)) == len(kernels.x)
@@ -231,7 +231,7 @@ def test_a_subset_of_rows_has_the_weight_of_all():
 def test_one_column_without_base_is_the_kernel_density_of_the_lectures():
     x, y, weight = table(60, p=1)
     part = fitted(bg.KernelDiscriminant(0.3, base_rows=1e-12), x, y, weight)
-    width = 0.3 * np.sqrt(part.covariance[0, 0])
+    width = 0.3 * np.sqrt(part.mixture.covariance[0, 0])
     other = fitted(bg.KernelDensity(bandwidth=width), x, y, weight)
     close(part.log_predictive(x), other.log_predictive(x), rtol=1e-9)
 
@@ -241,7 +241,7 @@ def test_far_away_the_student_t_carries_the_density(far):
     x, y, weight = table(30)
     part = fitted(bg.KernelDiscriminant(), x, y, weight)
     rows = np.full((1, 3), far) * 10.0 ** np.arange(3)
-    expected = part.base.log_predictive(rows) - np.log(part.kernels.count + 1.0)
+    expected = part.mixture.base.log_predictive(rows) - np.log(part.mixture.kernels.count + 1.0)
     close(part.log_predictive(rows), expected, rtol=1e-9)
     out = part.log_density_draws_given_row(np.random.default_rng(0), 5)(rows, np.zeros((5, 1), int))
     assert np.isfinite(out).all()
@@ -316,7 +316,7 @@ def test_a_class_without_rows_has_the_density_of_the_base():
     x, y, weight = table(20, classes=2)
     part = fitted(bg.KernelDiscriminant(), x, y, weight)
     rows = bg.KernelDiscriminant().statistics(x, y, weight, n_classes=3)
-    base = bg.KernelDiscriminant().complete(rows).base
+    base = bg.KernelDiscriminant().complete(rows).mixture.base
     close(part.log_predictive(x)[:, 2], base.log_predictive(x)[:, 2])
 
 
@@ -380,7 +380,7 @@ def test_draws_have_the_moments_of_dirichlet_weights(seen):
     part = fitted(bg.KernelDiscriminant(0.4, base_rows=2.5), x, y, weight)
     matrix, rows = 0.16 * spread(x, y, weight)[np.ix_(seen, seen)], gaps(x[:6] + 1.0, seen)
     density = np.exp(part.log_density_fn(part.draw(np.random.default_rng(4), n := 20_000))(rows))
-    broad = np.exp(part.base.log_predictive(rows))
+    broad = np.exp(part.mixture.base.log_predictive(rows))
     kernel = stats.multivariate_normal(cov=matrix)
     for k in range(3):
         mine, own = x[y == k], np.append(weight[y == k], 2.5)
@@ -414,7 +414,7 @@ def require_units_where_one_row_differs():
     one = fitted(bg.KernelDiscriminant(), x, y, np.ones(21), 4)
     for unit, origin in ((12.0, -12.0), (-0.3, 0.0), (0.001, 0.7)):
         other = fitted(bg.KernelDiscriminant(), unit * x + origin, y, np.ones(21), 4)
-        close(other.log_weight, one.log_weight, rtol=0, atol=1e-9)
+        close(other.mixture.log_weight, one.mixture.log_weight, rtol=0, atol=1e-9)
 
 
 def test_rounding_is_no_spread_of_a_column_without_one_row():

@@ -128,15 +128,16 @@ def test_row_12_rule_of_thumb(flowers):
     np.testing.assert_allclose(clf.predict_joint_log_proba(X), joint, rtol=1e-9)
 
 
-def test_row_12_posterior_bandwidth(flowers):
-    """12 kernel density naive Bayes: the likeliest bandwidths, learned from the other rows: .96."""
+def test_row_12_learned_bandwidth(flowers):
+    """12 kernel density naive Bayes: the likeliest bandwidths, learned from other values: .96."""
     X, y, codes = flowers
-    kernels = bg.KernelDensity(bandwidth="posterior")
+    kernels = bg.KernelDensity(bandwidth="learn")
     clf = bg.NaiveBayes(kernels, class_prior="empirical").fit(X, y)
     part = clf.posterior_.families["kernel_density"]
-    best = part.log_weight.argmax(axis=-1)[..., None]
-    found = np.take_along_axis(part.grid, best, axis=-1)[..., 0]
-    assert ((found > 0.02) & (found < 0.4)).all()
+    units = [column.grid[column.log_weight.argmax()] for column in part.columns]
+    within = np.sqrt([column.covariance[0, 0] for column in part.columns])
+    found = np.tile(units * within, (3, 1))
+    assert ((found > 0.1) & (found < 0.6)).all()
     left = kernel_joint(X, codes, found, leave_out=True)
     assert np.mean(left.argmax(axis=1) == codes) == pytest.approx(0.96, abs=5e-4)
 

@@ -1,10 +1,6 @@
-"""Kernel density likelihood: a normal kernel at each training value, of fixed or learned bandwidth.
-
-The bandwidth is the standard deviation of the kernel.
-"""
+"""Kernel density likelihood: normal kernels at the values of every column by itself."""
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -12,63 +8,53 @@ import numpy as np
 
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.likelihoods.base import (
+    LEARN,
     Guess,
     Repair,
     broadcast_guess,
     fill_cell_by_cell,
+    is_learned,
 )
-from bayesgen.likelihoods.distinct_rows import Values, distinct_values
-from bayesgen.likelihoods.kernels.column_bandwidth import (
-    GRID,
-    nrd0,
-    nrd0_without,
-    rule_of_thumb,
-    weighed,
-)
-from bayesgen.likelihoods.kernels.sums import active, log_densities
+from bayesgen.likelihoods.distinct_rows import Rows, Values, distinct_values
+from bayesgen.likelihoods.kernels.fitted import BASE_ROWS, CENTERS, FittedKernels
+from bayesgen.likelihoods.kernels.plug_in import PlugInKernels
+from bayesgen.likelihoods.kernels.rule_of_thumb import rule_of_thumb
 from bayesgen.likelihoods.protocols import Conjugate
-from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDensity"
-LEARNED = "posterior"
 
 Bandwidth = str | Guess
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KernelDensity(Conjugate[Values]):
-    """x | class ~ the mean of normals centered at the training values of that class and column.
+    """x | class ~ normal kernels at the training values of that class, column by column.
 
-    The bandwidth is their standard deviation, as in R. A value of weight w counts as w values,
-    missing cells are ignored, and a class without values in a column uses those of all classes.
+    The bandwidth is the standard deviation of a kernel, as in R. A value of weight w counts as w
+    values and missing cells are ignored. With a rule or a number as bandwidth the density is the
+    mean of the kernels, a plug-in estimate whose leave-one-out densities, including `loo()`, equal
+    those of refits; a class without values in a column uses those of all classes.
+
+    With bandwidth="learn" every column has the density of a `KernelDiscriminant` of that column
+    alone: kernels, and a Student t that counts for one row, averaged over eight bandwidths from 1
+    to .088 standard deviations within classes, with weights by leave-one-out. There each distinct
+    value of a class leaves whole and counts once, so that ties (rounded values, copies) do not call
+    for a bandwidth of 0. Of more than 2,000 distinct values of a column, 2,000, evenly spaced
+    within classes, have kernels.
 
     Inference is "exact" because there are no parameters: intervals of class probabilities reflect
-    only the class prior, and there is no evidence. With a rule or a number as bandwidth the density
-    is a plug-in estimate, whose leave-one-out densities, including `loo()`, equal those of refits.
-    With bandwidth="posterior" each class and column has an unknown bandwidth h, with
+    only the class prior, and there is no evidence. (For intervals that reflect which rows were
+    sampled, state a `KernelDiscriminant` for each column.)
 
-        h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
-
-    and each row is scored by the kernels of the other rows of its class (the leave-one-out
-    likelihood; including a row's own kernel would drive h to 0). The density is averaged over 121
-    bandwidths, in steps of 9 % unless a value is far from all others, whose weights are computed in
-    time quadratic in the number of distinct values of a class. The single row of a class has no
-    other center and uses those of all classes. The prior guess keeps h away from 0 if many values
-    are tied (rounded); an isolated value pulls h toward its distance from the others. A row left
-    out takes its own factor from the weights; those of the other rows stay.
-
-    Source: John and Langley, UAI 1995; Silverman (1986), section 3.4; Zhang, King and Hyndman,
-    Computational Statistics and Data Analysis 50 (2006) 3009-3031.
+    Source: John and Langley, UAI 1995; Silverman (1986), section 3.4.
 
     Args:
-        bandwidth: "nrd0" (R's rule of thumb, class by class and column by column), "posterior", or
+        bandwidth: "nrd0" (R's rule of thumb, class by class and column by column), "learn", or
             a number > 0 in the unit of the column, one per column or (class, feature).
-        bandwidth_rows: prior strength of the bandwidth guess in rows; "posterior" only.
-        bandwidth_guess: guess of the bandwidth; "posterior" only. None: "nrd0".
 
     Raises:
-        InvalidArgument: an unknown rule; a bandwidth or a prior strength not above 0.
+        InvalidArgument: an unknown rule; a bandwidth not above 0.
 
     Examples:
         >>> import bayesgen as bg
@@ -79,46 +65,42 @@ class KernelDensity(Conjugate[Values]):
     """
 
     bandwidth: Bandwidth = "nrd0"
-    bandwidth_rows: Guess = 10.0
-    bandwidth_guess: Guess = None
-    # of each class and column: NaN where it was never observed, or is constant without a guess
-    grid: np.ndarray | None = dataclasses.field(default=None, init=False)
-    log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
-    value: np.ndarray | None = dataclasses.field(default=None, init=False)
-    weight: np.ndarray | None = dataclasses.field(default=None, init=False)
-    y: np.ndarray | None = dataclasses.field(default=None, init=False)
-    column: np.ndarray | None = dataclasses.field(default=None, init=False)
+    columns: tuple[FittedKernels | PlugInKernels, ...] = dataclasses.field(default=(), init=False)
 
     keeps_rows: ClassVar[bool] = True
     no_program: ClassVar[str] = "its kernels are the values of the fit"
     distribution_words: ClassVar[str] = "kernel density estimate"
-    axes: ClassVar = {
-        **dict.fromkeys(("grid", "log_weight"), ("class", "feature", "bandwidth")),
-        **Values.axes,
-    }
-    hyperparameters: ClassVar = {
-        **dict.fromkeys(("bandwidth", "bandwidth_guess"), "width"),
-        "bandwidth_rows": "positive",
-    }
-    words: ClassVar = {"bandwidth": ("nrd0", LEARNED)}
+    hyperparameters: ClassVar = {"bandwidth": "width"}
+    words: ClassVar = {"bandwidth": ("nrd0", LEARN)}
 
     def __post_init__(self) -> None:
-        """Validate the rule, and the ranges of bandwidths and prior strength."""
+        """Validate the rule, and the range of bandwidths."""
         rules = self.words["bandwidth"]
         if isinstance(self.bandwidth, str) and self.bandwidth not in rules:
             raise not_one_of("bandwidth", self.bandwidth, [*rules, 0.5])
         super().__post_init__()
 
     @property
-    def learned(self) -> bool:
-        """Whether the bandwidth is averaged over."""
-        return isinstance(self.bandwidth, str) and self.bandwidth == LEARNED
+    def caveat(self) -> str:
+        """Whether some values are not centers."""
+        fitted = [column for column in self.columns if isinstance(column, FittedKernels)]
+        if all(column.center.all() for column in fitted):
+            return ""
+        return (
+            f"Of more than {CENTERS:,} distinct values of a column, {CENTERS:,}, evenly spaced "
+            "within classes, are centers of its kernels."
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, once completed."""
+        return self.columns[0].n_classes
 
     def settings(self) -> tuple:
         """Return no settings: there is no parameter, so nothing is traced."""
         return ()
 
-    # -- the values, and the weights of bandwidths -------------------------------------------------
+    # -- the values, and their kernels -------------------------------------------------------------
 
     def statistics(
         self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
@@ -127,51 +109,38 @@ class KernelDensity(Conjugate[Values]):
         return distinct_values(x, y, weight, n_classes)
 
     def complete(self, statistics: Values) -> "KernelDensity":
-        """Store the values as centers, and their bandwidths: one of each, or a weighed grid."""
+        """Place kernels at the values, and learn the bandwidth of each column or look it up."""
+        if is_learned(self.bandwidth):
+            columns = [_learned(rows) for rows in statistics.by_column()]
+            return self.with_arrays({"columns": tuple(columns)})
         shape = statistics.n_classes, statistics.n_features
-        name = "bandwidth_guess" if self.learned else "bandwidth"
-        rule, stated = rule_of_thumb(statistics), getattr(self, name)
-        by_rule = stated is None or isinstance(stated, str)
-        width = rule if by_rule else broadcast_guess(FAMILY, name, stated, shape)
+        by_rule = isinstance(self.bandwidth, str)
+        width = (
+            rule_of_thumb(statistics)
+            if by_rule
+            else broadcast_guess(FAMILY, "bandwidth", self.bandwidth, shape)
+        )
         width = np.where((statistics.count() > 0).any(axis=0), width, np.nan)
-        grid, log_weight = width[..., None], np.zeros((*shape, 1))
-        if self.learned:
-            rows = broadcast_guess(FAMILY, "bandwidth_rows", self.bandwidth_rows, shape)
-            grid, log_weight = np.full((2, *shape, GRID), np.nan)
-            for k, j in np.argwhere(~np.isnan(width)).tolist():
-                values = centers = statistics.group(k, j)
-                if values[1].sum() <= 1:  # a single row has no other of its class
-                    centers = statistics.pooled(j)
-                prior = {"guess": width[k, j], "rows": rows[k, j], "rule": rule[k, j]}
-                grid[k, j], log_weight[k, j] = weighed(*values, *centers, **prior)
-        return self.with_arrays({"grid": grid, "log_weight": log_weight, **statistics.arrays()})
+        columns = [
+            PlugInKernels.of(statistics, j, width[:, j], by_rule=by_rule) for j in range(shape[1])
+        ]
+        return self.with_arrays({"columns": tuple(columns)})
 
     def posterior(self, statistics: Values) -> "KernelDensity":
-        """Return itself: `complete` has stored the rows, and there are no parameters."""
+        """Return itself: `complete` has placed the kernels, and there are no parameters."""
         return self
-
-    @property
-    def rows(self) -> Values:
-        """The fitted values."""
-        return Values(self.value, self.weight, self.y, self.column, *self.grid.shape[:2])
 
     def take(self, axis: str, index: np.ndarray) -> "KernelDensity":
         """Return the likelihood of some of the columns, in the order of `index`."""
-        grids = {name: getattr(self, name)[:, index] for name in ("grid", "log_weight")}
-        return self.with_arrays(grids | self.rows.take(axis, index).arrays())
+        return self.with_arrays({"columns": tuple(self.columns[j] for j in index)})
 
     def uninformative(self) -> np.ndarray:
-        """Return the columns that were never observed, or are constant without a stated guess."""
-        return np.isnan(self.grid).any(axis=(0, 2))
+        """Return the columns that were never observed, or are constant without a bandwidth."""
+        return np.concatenate([column.uninformative() for column in self.columns])
 
-    def _places(self) -> list[tuple[int, int]]:
-        """Return the classes and columns with a bandwidth."""
-        return [(k, j) for k, j in np.argwhere(~np.isnan(self.grid[..., 0])).tolist()]
-
-    def _active(self, k: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bandwidths of a class and column that matter, and their log weights."""
-        part, log_weight = active(self.log_weight[k, j])
-        return self.grid[k, j, part], log_weight
+    def _informative(self) -> list[int]:
+        """Return the columns that have kernels."""
+        return np.flatnonzero(~self.uninformative()).tolist()
 
     def leave_one_out(
         self, statistics: Values, x: Block, y: Labels, weight: Weights, away: Weights
@@ -180,60 +149,39 @@ class KernelDensity(Conjugate[Values]):
 
         NaN where a class takes values or spread of all.
         """
-        out, seen = np.zeros((len(y), len(self.grid))), ~np.isnan(x)
-        rule = isinstance(self.bandwidth, str) and not self.learned
-        for k, j in self._places():
-            center, weight = self.rows.group(k, j)
-            if not len(center) or (rule and not nrd0(center, weight)):
-                out[seen[:, j]] = np.nan
-                continue
-            rows = np.flatnonzero(seen[:, j])
-            # equal rows are scored once
-            cells = [x[rows, j], np.where(y[rows] == k, away[rows], 0.0)]
-            (values, lost), which = np.unique(cells, axis=1, return_inverse=True)
-            members = np.flatnonzero(lost)
-            own = np.full(len(values), -1)
-            own[members] = np.searchsorted(center, values[members])
-            bandwidth, log_weight = self._active(k, j)
-            width = np.full(len(values), bandwidth[0])
-            if rule:
-                width[members] = nrd0_without(center, weight, own[members], lost[members])
-            grid = bandwidth / bandwidth[0]
-            logs = log_densities(values, center, weight, width, grid, own=own, lost=lost)
-            log_weight = np.tile(log_weight, (len(values), 1))
-            if self.learned:
-                log_weight[members] -= lost[members, None] * logs[members]
-                log_weight -= log_sum_exp(log_weight)[:, None]
-            out[rows, k] += log_sum_exp(logs + log_weight)[which]
+        out, values = np.zeros((len(y), statistics.n_classes)), [*statistics.by_column()]
+        for j in self._informative():
+            column, seen = self.columns[j], np.flatnonzero(~np.isnan(x[:, j]))
+            # equal values are scored once
+            cells = np.stack([x[seen, j], y[seen], away[seen]])
+            (value, label, lost), which = np.unique(cells, axis=1, return_inverse=True)
+            cell, label = value[:, None], label.astype(int)
+            if isinstance(column, FittedKernels):
+                score = _guessed(values[j]).leave_one_out(values[j], cell, label, lost)
+            else:
+                score = column.leave_one_out(cell, label, lost)
+            out[seen] += score[which]
         return out
 
     # -- rows --------------------------------------------------------------------------------------
 
     def predictive(self) -> Callable[[Block], Joint]:
-        """Return x -> sum over observed columns of log mean kernels, shape (row, class)."""
-        scores = {}
-        for k, j in self._places():
-            (center, weight), (bandwidth, log_weight) = self.rows.borrowed(k, j), self._active(k, j)
-            kernels = {"center": center, "weight": weight, "bandwidth": bandwidth[0]}
-            grid = bandwidth / bandwidth[0]
-            scores[k, j] = functools.partial(log_densities, **kernels, grid=grid), log_weight
+        """Return x -> sum over observed columns of log densities, shape (row, class)."""
+        scores = {j: self.columns[j].predictive() for j in self._informative()}
 
         def log_density(x: Block) -> Joint:
-            out = np.zeros((len(x), len(self.grid)))
-            for j in range(x.shape[1]):
+            out = np.zeros((len(x), self.n_classes))
+            for j, score in scores.items():
                 seen = np.flatnonzero(~np.isnan(x[:, j]))
                 # equal values are scored once
-                distinct, which = np.unique(x[seen, j], return_inverse=True)
-                for k in range(len(self.grid)):
-                    if (k, j) in scores:
-                        density, log_weight = scores[k, j]
-                        out[seen, k] += log_sum_exp(density(distinct) + log_weight)[which]
+                values, which = np.unique(x[seen, j], return_inverse=True)
+                out[seen] += score(values[:, None])[which]
             return out
 
         return log_density
 
     def log_density_fn(self, params: Params) -> Callable[[Block], Joint]:
-        """Return x -> sum over observed columns of log mean kernels, shape (row, class)."""
+        """Return x -> sum over observed columns of log densities, shape (row, class)."""
         return self.predictive()
 
     def log_density_draws_given_row(
@@ -241,27 +189,20 @@ class KernelDensity(Conjugate[Values]):
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities, equal for all draws: there is no parameter to update."""
         score = self.predictive()
-        return lambda x, own: np.broadcast_to(score(x), (*own.shape, len(self.grid)))
+        return lambda x, own: np.broadcast_to(score(x), (*own.shape, self.n_classes))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return fitted values of each row's class, column by column, plus noise of the kernels."""
-        out = np.empty((len(y), self.grid.shape[1]))
-        for k, j in np.ndindex(self.grid.shape[:2]):
-            at = np.flatnonzero(y == k)
-            if len(at):
-                center, weight = self.rows.borrowed(k, j)
-                picked = rng.choice(center, len(at), p=weight / weight.sum())
-                bandwidth, log_weight = self._active(k, j)
-                if len(bandwidth) > 1:
-                    bandwidth = rng.choice(bandwidth, len(at), p=np.exp(log_weight))
-                out[at, j] = picked + bandwidth * rng.standard_normal(len(at))
-        return out
+        """Return rows of the density of each row's class, column by column."""
+        return self.fill(np.full((len(y), len(self.columns)), np.nan), y, rng)
 
     fill_given = fill_cell_by_cell
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from the density."""
-        return self.fill_given({}, x, own, rng)
+        out = x.copy()
+        for j in self._informative():
+            out[:, [j]] = self.columns[j].fill(x[:, [j]], own, rng)
+        return out
 
     # -- there is no parameter ---------------------------------------------------------------------
 
@@ -294,3 +235,14 @@ class KernelDensity(Conjugate[Values]):
     def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
         """Return no coordinate."""
         return {}
+
+
+def _guessed(rows: Rows) -> FittedKernels:
+    """Return kernels of one column, at none of its values yet."""
+    return FittedKernels.guessed(rows, LEARN, BASE_ROWS, CENTERS)
+
+
+def _learned(rows: Rows) -> FittedKernels:
+    """Return kernels at the values of a column, unless it is constant or was never observed."""
+    kernels = _guessed(rows)
+    return kernels if kernels.uninformative().any() else kernels.posterior(rows)

@@ -1,11 +1,8 @@
 """Logs of sums of normal kernels as functions of the bandwidth, with and without a row's own.
 
 Bandwidths form a series in which each is the one before divided by the square root of 2: its
-kernels are the squares of those before. A grid of bandwidths is some such series side by side.
+kernels are the squares of those before.
 """
-
-import functools
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,15 +13,10 @@ from bayesgen.likelihoods.distinct_rows import ROUNDING
 CACHED = 1 << 17
 """Pairs of a row and a center whose kernels are summed at once: 1 MB, which stay in a second-level
 cache."""
-LOG_ROOT = np.log(2) / 2
-"""Logarithm of the ratio of bandwidths of a series."""
 NEGLIGIBLE = 1e-9
 """Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
-DOUBLINGS = 8
-"""Squares of kernels in a row, each of which doubles their relative error: 3e-14 in the end."""
-
 ONE = np.ones(1)
-"""The bandwidth relative to itself."""
+"""The bandwidth in units of itself."""
 
 Squares = Float[np.ndarray, "row center"]
 Centers = Float[np.ndarray, " center"]
@@ -97,32 +89,7 @@ def active(log_weight: Bandwidths) -> tuple[slice, Float[np.ndarray, " active"]]
     return part, log_weight[part] - np.logaddexp.reduce(log_weight[part])
 
 
-# -- a column at many bandwidths -------------------------------------------------------------------
-
-
-def bandwidth_grid(highest: float, n: int, series: int) -> Bandwidths:
-    """Return n falling bandwidths, `series` series side by side."""
-    return highest * np.exp(-LOG_ROOT / series * np.arange(n))
-
-
-def _on_grid(
-    sums: Callable[..., Float[np.ndarray, "value bandwidth"]],
-    squares: Float[np.ndarray, "value center"],
-    bandwidth: Bandwidths,
-) -> Float[np.ndarray, "value bandwidth"]:
-    """Return sums at bandwidths of a `bandwidth_grid`; squares may be overwritten.
-
-    sums: (squares, bandwidth) -> those of one series.
-    """
-    if len(bandwidth) == 1:
-        return sums(squares, bandwidth=bandwidth)
-    series = round(LOG_ROOT / np.log(bandwidth[0] / bandwidth[1]))
-    out, length = np.empty((len(squares), len(bandwidth))), DOUBLINGS * series
-    for begin in range(0, len(bandwidth), length):
-        for first in range(begin, min(begin + series, len(bandwidth))):
-            doubled = slice(first, begin + length, series)
-            out[:, doubled] = sums(squares.copy(), bandwidth=bandwidth[doubled])
-    return out
+# -- one column ------------------------------------------------------------------------------------
 
 
 def log_densities(
@@ -130,28 +97,25 @@ def log_densities(
     center: Centers,
     weight: Weight,
     bandwidth: float | Cells,
-    grid: Bandwidths = ONE,
     *,
     own: int | Int[np.ndarray, " value"] = -1,
     lost: float | Cells = 0.0,
-) -> Float[np.ndarray, "value bandwidth"]:
+) -> Cells:
     """Return the log of the weighted mean over the centers of Normal(x given center, h^2).
 
-    h is the bandwidth of the value times those of the grid. -inf where all centers are farther than
-    numbers reach, exact at any other distance; NaN for a value without centers, or without a
-    bandwidth above 0.
+    -inf where all centers are farther than numbers reach, exact at any other distance; NaN for a
+    value without centers, or without a bandwidth above 0.
 
     Args:
         x: values.
         center: in any order.
         weight: of the centers.
         bandwidth: of all values, or of each.
-        grid: factors of it, a `bandwidth_grid`.
         own: the position of each value among the centers, -1 of a value that is none.
         lost: the weight by which its center is lighter.
     """
     bandwidth, own, lost = (np.broadcast_to(array, len(x)) for array in (bandwidth, own, lost))
-    out, count = np.full((len(x), len(grid)), np.nan), weight.sum() - lost
+    out, count = np.full(len(x), np.nan), weight.sum() - lost
     usable = np.flatnonzero((count > 0) & (bandwidth > 0))
     for part in row_chunks(len(usable), max(1, CACHED // max(len(center), 1))):
         rows = usable[part]
@@ -159,7 +123,7 @@ def log_densities(
         squares /= bandwidth[rows, None]
         with np.errstate(over="ignore"):
             squares *= squares
-        sums = functools.partial(log_sums_without, weight=weight, own=own[rows], lost=lost[rows])
+        sums = log_sums_without(squares, weight, own[rows], lost[rows], ONE)[:, 0]
         level = np.log(count[rows]) + np.log(bandwidth[rows]) + np.log(2 * np.pi) / 2
-        out[rows] = _on_grid(sums, squares, grid) - level[:, None] - np.log(grid)
+        out[rows] = sums - level
     return out

@@ -1,30 +1,11 @@
-"""Bandwidth of a class in a column: R's rule of thumb, and a grid weighed by leave-one-out."""
+"""R's rule of thumb for the bandwidth of a class in a column."""
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.distinct_rows import ROUNDING, Values
-from bayesgen.likelihoods.kernels.sums import (
-    LOG_ROOT,
-    Bandwidths,
-    Cells,
-    Centers,
-    bandwidth_grid,
-    log_densities,
-)
+from bayesgen.likelihoods.kernels.sums import Cells
 from bayesgen.typing import Labels, Weights
-
-SERIES = 4
-"""Bandwidths of a grid from one to that times the square root of 2: steps of .087 in the logarithm.
-The standard deviation of that logarithm was .16 to .21 for 20 to 1,500 normal values (measured): a
-sum over the grid is then an integral to the last digit."""
-GRID, MARGIN = 121, 4.0
-"""Bandwidths of a grid, and how far it goes beyond the rule of thumb and the guess in logarithms: a
-factor of 55 either way, and up to 7.4 times the range of the values. Steps are longer where one
-value is far from the others."""
-
-
-# -- the rule of thumb ---------------------------------------------------------------------------
 
 
 def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
@@ -96,46 +77,3 @@ def _quantile(value: Cells, weight: Cells, q: float) -> float:
     at = np.flatnonzero(inside > 0)
     # from the first of them on, so that one value alone is returned as it is
     return float(value[at[0]] + inside[at] @ (value[at] - value[at[0]]) / inside[at].sum())
-
-
-# -- the leave-one-out likelihood ------------------------------------------------------------------
-
-
-def leave_one_out(
-    value: Cells, weight: Cells, center: Centers, center_weight: Cells, bandwidth: Bandwidths
-) -> Bandwidths:
-    """Return the log likelihood of each bandwidth of a grid.
-
-    A value of weight w is w values, of which each leaves out itself; a value without other centers
-    is left out. The centers hold all values, in rising order.
-    """
-    own, lost = np.searchsorted(center, value), np.minimum(weight, 1.0)
-    grid = bandwidth / bandwidth[0]
-    logs = log_densities(value, center, center_weight, bandwidth[0], grid, own=own, lost=lost)
-    return weight @ np.where(np.isnan(logs), 0.0, logs)
-
-
-def weighed(
-    value: Cells,
-    weight: Cells,
-    center: Centers,
-    center_weight: Cells,
-    guess: float,
-    rows: float,
-    rule: float,
-) -> tuple[Bandwidths, Bandwidths]:
-    """Return a grid of bandwidths h, and the log weight of each in the posterior.
-
-    The prior is h^2 ~ InverseGamma(rows / 2, rows guess^2 / 2), told over log h.
-
-    guess, rows: of the prior. rule: the rule of thumb, NaN where there is none.
-    """
-    ends = np.log([guess, guess if np.isnan(rule) else rule])
-    # a value far from all others requires a bandwidth of about that distance, the range at most
-    far = np.log(max(np.ptp(center), guess))
-    high = max(float(ends.max()), float(far) - MARGIN / 2) + MARGIN
-    steps = (GRID - 1) * LOG_ROOT / (high - ends.min() + MARGIN)
-    bandwidth = bandwidth_grid(np.exp(high), GRID, int(np.clip(steps, 1, SERIES)))
-    logs = -rows * np.log(bandwidth) - rows / 2 * (guess / bandwidth) ** 2
-    logs += leave_one_out(value, weight, center, center_weight, bandwidth)
-    return bandwidth, logs - np.logaddexp.reduce(logs)
