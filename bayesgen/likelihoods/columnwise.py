@@ -61,9 +61,13 @@ Sums = Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellSums(SufficientStatistics):
-    """Weighted sums of the statistics of observed cells, shape (class, statistic, feature)."""
+    """Weighted sums of the statistics of observed cells, shape (class, statistic, feature).
+
+    signed: positions of the statistics that may be negative.
+    """
 
     values: np.ndarray
+    signed: tuple[int, ...] = ()
     axes: ClassVar = {"values": ("class", "statistic", "feature")}
 
     @property
@@ -78,22 +82,31 @@ class CellSums(SufficientStatistics):
     def without(self, part: "CellSums", *, exact: bool) -> Remainder["CellSums"]:
         """Return the sums without some rows; errors are relative to a row, or to the larger sum.
 
-        Where sums of whole numbers say that no row is left, the other sums are 0.
+        Where sums of whole numbers say that no row is left, the other sums are 0. A sum of either
+        sign may be any number, whatever rows it is of, and has the rounding error of all sums of
+        its column together, as its terms may be larger than itself.
         """
-        each = [subtracted(a, b, exact=exact) for a, b in zip(self, part, strict=True)]
+        size = np.abs(self.values).sum(axis=1)
+        each = [
+            subtracted(a, b, exact=exact, size=size if s in self.signed else None)
+            for s, (a, b) in enumerate(zip(self, part, strict=True))
+        ]
         left, foreign, errors = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
         rounded = errors.any(axis=(0, 2))
         were, rest = (values[:, ~rounded].any(axis=1) for values in (self.values, left))
         gone = (were & ~rest)[:, None]
         left = np.where(gone, 0.0, left)
-        noise = np.where(gone | (errors == 0), 0.0, UNIT * self.values)
-        row = np.minimum(np.maximum(left, 0.0).sum(axis=1, keepdims=True), 1.0)
-        error = relative(noise, np.maximum(left, row)).max(axis=1)
-        return Remainder(CellSums(left), foreign.any(axis=1), error)
+        either = np.isin(np.arange(len(each)), self.signed)[:, None]
+        noise = UNIT * np.where(either, size[:, None], self.values)
+        noise = np.where(gone | (errors == 0), 0.0, noise)
+        rest = np.maximum(np.where(either, np.abs(left), left), 0.0)
+        row = np.minimum(rest.sum(axis=1, keepdims=True), 1.0)
+        error = relative(noise, np.maximum(rest, row)).max(axis=1)
+        return Remainder(self.with_arrays({"values": left}), foreign.any(axis=1), error)
 
     def pooled(self) -> "CellSums":
         """Return the sums over all classes, as of one class."""
-        return CellSums(self.values.sum(axis=-3, keepdims=True))
+        return self.with_arrays({"values": self.values.sum(axis=-3, keepdims=True)})
 
     def total_features(self) -> Traceable:
         """Return the sums side by side, shape (..., class, statistic * feature)."""
@@ -111,7 +124,9 @@ class Columnwise(ExponentialFamily[CellSums]):
     functions for both are in `bayesgen.likelihoods.special_functions`.
     """
 
-    sparse: ClassVar[bool] = True
+    signed: ClassVar[tuple[int, ...]] = ()
+    """Positions of the statistics of `cell` that may be negative, so that a sum of some rows may
+    exceed that of all; the others are taken to be nonnegative."""
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Settings that are words, and the words that they may be."""
 
@@ -171,7 +186,10 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def simulate_cell(self, rng: np.random.Generator, **params: Cell) -> Cell:
-        """Return one simulated cell for each entry of the parameters."""
+        """Return one simulated cell for each entry of the parameters, (row, feature).
+
+        Hyperparameters are those of the class of each row, too: they have the same shape.
+        """
 
     @property
     @abc.abstractmethod
@@ -185,7 +203,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     ) -> Sums:
         """Return the sums of the cells' statistics; missing cells have weight zero."""
         if issparse(x):
-            return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes))
+            return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes), self.signed)
         n = len(self.cell(np.ones(0)))
         sums = np.zeros((n_classes, n * x.shape[1]))
         for rows in row_chunks(len(x)):
@@ -195,7 +213,7 @@ class Columnwise(ExponentialFamily[CellSums]):
             else:
                 member = one_hot(y[rows], n_classes) * weight[rows]
             sums += member @ self.features(x[rows])
-        return CellSums(sums.reshape(n_classes, n, x.shape[1]))
+        return CellSums(sums.reshape(n_classes, n, x.shape[1]), self.signed)
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
         """Return the statistics of cells side by side, 0 for missing ones."""
@@ -352,7 +370,7 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return one simulated row for each label."""
         shape = np.broadcast_shapes(*(value.shape for value in params.values()))
         own = {n: np.broadcast_to(value, shape)[y] for n, value in params.items()}
-        cells = self.simulate_cell(rng, **own)
+        cells = self.take("class", y).simulate_cell(rng, **own)
         return cells if self.kind == "levels" else cells.astype(float)
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -360,8 +378,9 @@ class Columnwise(ExponentialFamily[CellSums]):
 
         Cells are independent, so each has its own draw of the parameters.
         """
-        params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
-        return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
+        by_row = self.take("class", own)
+        params = {n: v[0] for n, v in by_row.draw(rng, 1).items()}
+        return np.where(np.isnan(x), by_row.simulate_cell(rng, **params), x)
 
     fill_given = fill_cell_by_cell
 
@@ -387,10 +406,12 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return the numbers of each column, or of all where they have but one in common."""
         shape = np.broadcast_shapes(*(value.shape for value in self.arrays().values()))
         stated = {n: getattr(self, n) for n in self.axes if n in self.hyperparameters}
+        # a setting that cells have by class is written for every class, even where all have one
+        lead = {n: int(f"{n}[y]" not in self.program_cells) for n in stated}
         return {
-            n: literal(value[:, 0])
+            n: literal(value[:, 0], lead[n])
             if "common" in self.axes[n]
-            else [literal(v) for v in np.broadcast_to(value, (len(value), shape[1])).T]
+            else [literal(v, lead[n]) for v in np.broadcast_to(value, (len(value), shape[1])).T]
             for n, value in stated.items()
         }
 

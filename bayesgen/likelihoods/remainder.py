@@ -47,22 +47,26 @@ def is_whole(values: np.ndarray) -> bool:
 
 
 def subtracted(
-    whole: np.ndarray, part: np.ndarray, *, exact: bool
+    whole: np.ndarray, part: np.ndarray, *, exact: bool, size: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rest of sums that cannot be negative, where it is so, and its relative error.
 
     A rest within the rounding error of its sum is 0 if that error is far below the weight of a row.
 
     exact: whether all weights are whole numbers; then the rest is exact if the sums are whole too.
+    size: of the terms of sums that may be negative, to which rounding is relative; None: they
+        cannot be.
     """
     left = whole - part
     foreign = left < -ROUNDING * np.maximum(whole, part)
+    if size is not None:
+        foreign = np.zeros(left.shape, dtype=bool)
     if exact and is_whole(whole) and is_whole(part):
         return left, foreign, np.zeros(left.shape)
-    noise = UNIT * whole
+    noise = UNIT * (whole if size is None else size)
     nothing = (np.abs(left) <= noise) & (noise < ROUNDING)
     left, noise = (np.where(nothing, 0.0, values) for values in (left, noise))
-    return left, foreign, relative(noise, left)
+    return left, foreign, relative(noise, left if size is None else np.abs(left))
 
 
 def relative(error: np.ndarray, left: np.ndarray) -> np.ndarray:
