@@ -189,6 +189,11 @@ class Statistics(Arrays):
     summed: ClassVar[tuple[str, ...] | None] = None
     """The arrays that are sums over rows of numbers of at least 0, by class; None: all by class."""
 
+    @property
+    def signed(self) -> tuple[int, ...]:
+        """Positions, on the axis of statistics, of sums of numbers that may be negative."""
+        return ()
+
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
         return self.with_arrays({k: v + getattr(other, k) for k, v in self.arrays().items()})
@@ -205,7 +210,7 @@ class Statistics(Arrays):
         left, arrays = self - part, {}
         for name in self._summed():
             whole, gone = (_by_statistic(getattr(one, name)) for one in (self, part))
-            rest = np.stack(rests(whole, gone, exact=exact), axis=1)
+            rest = np.stack(rests(whole, gone, exact=exact, signed=self.signed), axis=1)
             arrays[name] = rest.reshape(getattr(self, name).shape)
         left = left.with_arrays(arrays)
         return Remainder(left, *judged(self.sums(), part.sums(), left.sums(), exact=exact))
@@ -213,7 +218,12 @@ class Statistics(Arrays):
     def sums(self) -> tuple[Sum, ...]:
         """Return the sums over rows by which `without` judges, that of weights first."""
         arrays = (getattr(self, name) for name in self._summed())
-        return tuple(Sum(a, a) for array in arrays for a in _by_statistic(array))
+        return tuple(
+            Sum(a, a)
+            for array in arrays
+            for i, a in enumerate(_by_statistic(array))
+            if i not in self.signed
+        )
 
     def _summed(self) -> list[str]:
         return [

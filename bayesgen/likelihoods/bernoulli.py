@@ -52,6 +52,7 @@ class Bernoulli(Columnwise):
     other: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "binary"
+    sparse: ClassVar[bool] = True
     distribution_words: ClassVar[str] = "Bernoulli (0 or 1)"
     param_words: ClassVar = {"prob": "probability of 1"}
     axes: ClassVar = {"prob": CELLS, "rows": CELLS, "other": CELLS}

@@ -119,7 +119,6 @@ class Categorical(Columnwise):
     kind: ClassVar[str] = "levels"
     distribution_words: ClassVar[str] = "fractions of levels"
     param_words: ClassVar = {"probs": "probability"}
-    sparse: ClassVar[bool] = False
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
     supports: ClassVar = {"probs": "simplex"}
     program_priors: ClassVar = {"probs": "dist.Dirichlet(rows * probs)"}

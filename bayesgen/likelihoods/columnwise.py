@@ -60,9 +60,13 @@ Sums = Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellSums(SufficientStatistics):
-    """Weighted sums of the statistics of observed cells, shape (class, statistic, feature)."""
+    """Weighted sums of the statistics of observed cells, shape (class, statistic, feature).
+
+    signed: positions of the statistics that may be negative.
+    """
 
     values: np.ndarray
+    signed: tuple[int, ...] = ()
     axes: ClassVar = {"values": ("class", "statistic", "feature")}
 
     @property
@@ -76,7 +80,7 @@ class CellSums(SufficientStatistics):
 
     def pooled(self) -> "CellSums":
         """Return the sums over all classes, as of one class."""
-        return CellSums(self.values.sum(axis=-3, keepdims=True))
+        return self.with_arrays({"values": self.values.sum(axis=-3, keepdims=True)})
 
     def total_features(self) -> Traceable:
         """Return the sums side by side, shape (..., class, statistic * feature)."""
@@ -94,7 +98,9 @@ class Columnwise(ExponentialFamily[CellSums]):
     functions for both are in `bayesgen.likelihoods.special_functions`.
     """
 
-    sparse: ClassVar[bool] = True
+    signed: ClassVar[tuple[int, ...]] = ()
+    """Positions of the statistics of `cell` that may be negative, so that a sum of some rows may
+    exceed that of all; the others are taken to be nonnegative."""
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Settings that are words, and the words that they may be."""
 
@@ -154,7 +160,10 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def simulate_cell(self, rng: np.random.Generator, **params: Cell) -> Cell:
-        """Return one simulated cell for each entry of the parameters."""
+        """Return one simulated cell for each entry of the parameters, (row, feature).
+
+        Hyperparameters are those of the class of each row, too: they have the same shape.
+        """
 
     @property
     @abc.abstractmethod
@@ -168,7 +177,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     ) -> Sums:
         """Return the sums of the cells' statistics; missing cells have weight zero."""
         if issparse(x):
-            return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes))
+            return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes), self.signed)
         n = len(self.cell(np.ones(0)))
         sums = np.zeros((n_classes, n * x.shape[1]))
         for rows in row_chunks(len(x)):
@@ -178,7 +187,7 @@ class Columnwise(ExponentialFamily[CellSums]):
             else:
                 member = one_hot(y[rows], n_classes) * weight[rows]
             sums += member @ self.features(x[rows])
-        return CellSums(sums.reshape(n_classes, n, x.shape[1]))
+        return CellSums(sums.reshape(n_classes, n, x.shape[1]), self.signed)
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
         """Return the statistics of cells side by side, 0 for missing ones."""
@@ -335,7 +344,7 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return one simulated row for each label."""
         shape = np.broadcast_shapes(*(value.shape for value in params.values()))
         own = {n: np.broadcast_to(value, shape)[y] for n, value in params.items()}
-        cells = self.simulate_cell(rng, **own)
+        cells = self.take("class", y).simulate_cell(rng, **own)
         return cells if self.kind == "levels" else cells.astype(float)
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -343,8 +352,9 @@ class Columnwise(ExponentialFamily[CellSums]):
 
         Cells are independent, so each has its own draw of the parameters.
         """
-        params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
-        return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
+        by_row = self.take("class", own)
+        params = {n: v[0] for n, v in by_row.draw(rng, 1).items()}
+        return np.where(np.isnan(x), by_row.simulate_cell(rng, **params), x)
 
     fill_given = fill_cell_by_cell
 
@@ -370,8 +380,10 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return the numbers of each column."""
         shape = np.broadcast_shapes(*(value.shape for value in self.arrays().values()))
         stated = {n: getattr(self, n) for n in self.axes if n in self.hyperparameters}
+        # a setting that cells have by class is written for every class, even where all have one
+        lead = {n: int(f"{n}[y]" not in self.program_cells) for n in stated}
         return {
-            n: [literal(v) for v in np.broadcast_to(value, (len(value), shape[1])).T]
+            n: [literal(v, lead[n]) for v in np.broadcast_to(value, (len(value), shape[1])).T]
             for n, value in stated.items()
         }
 

@@ -71,7 +71,6 @@ class Normal(Columnwise):
     kind: ClassVar[str] = "numbers"
     distribution_words: ClassVar[str] = "normal"
     centred: ClassVar[bool] = True
-    sparse: ClassVar[bool] = False
     hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
         "variance_rows": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0),

@@ -45,6 +45,7 @@ class Poisson(Columnwise):
     rows: Guess = 1.0
 
     kind: ClassVar[str] = "counts"
+    sparse: ClassVar[bool] = True
     distribution_words: ClassVar[str] = "Poisson counts"
     axes: ClassVar = {"rate": CELLS, "rows": CELLS}
     supports: ClassVar = {"rate": "positive"}

@@ -7,7 +7,8 @@ left has the relative error
     UNIT * whole / left,
 
 and no digit is lost of whole numbers, nor where nothing is left. Rows that leave less than nothing,
-or more than the difference, were not there.
+or more than the difference, were not there. A sum whose terms may have either sign says neither; it
+is judged by the other sums of its column, whose size is taken for that of its terms.
 
 Squares around a mean are the net of those around the origin, the gross. They follow
 
@@ -67,7 +68,11 @@ def is_whole(values: np.ndarray) -> bool:
 
 
 def rests(
-    whole: Sequence[np.ndarray], part: Sequence[np.ndarray], *, exact: bool
+    whole: Sequence[np.ndarray],
+    part: Sequence[np.ndarray],
+    *,
+    exact: bool,
+    signed: Sequence[int] = (),
 ) -> list[np.ndarray]:
     """Return what is left of sums of one shape.
 
@@ -75,17 +80,22 @@ def rests(
     Where sums of whole numbers say that no row is left, the other sums are 0.
 
     exact: whether all weights are whole numbers; then the rest is exact if the sums are whole too.
+    signed: positions of sums that may be negative, which are 0 where all others are.
     """
-    pairs = list(zip(whole, part, strict=True))
+    others = [i for i in range(len(whole)) if i not in signed]
+    pairs = [(whole[i], part[i]) for i in others]
     sure = [_are_whole(a, b, exact=exact) for a, b in pairs]
     left = [
         a - b if known else _without_noise(a, b) for known, (a, b) in zip(sure, pairs, strict=True)
     ]
     if any(sure) and not all(sure):
-        were = np.any([a > 0 for known, a in zip(sure, whole, strict=True) if known], axis=0)
+        were = np.any([a > 0 for known, (a, _) in zip(sure, pairs, strict=True) if known], axis=0)
         stay = np.any([rest != 0 for known, rest in zip(sure, left, strict=True) if known], axis=0)
         left = [np.where(were & ~stay, 0.0, rest) for rest in left]
-    return left
+    rest = dict(zip(others, left, strict=True))
+    for i in signed:
+        rest[i] = np.where(np.any(left, axis=0), whole[i] - part[i], 0.0)
+    return [rest[i] for i in range(len(whole))]
 
 
 def _without_noise(whole: np.ndarray, part: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ def some_parts(n, parts, classes, seed=0):
     y = rng.integers(0, classes, n)
     x = rng.standard_normal((n, parts, classes))
     x[np.arange(n), :, y] += np.linspace(0.0, 1.5, parts)
-    return x, np.full((n, classes), -np.log(classes)), y, rng.integers(1, 4, n).astype(float)
+    uneven = np.log(np.arange(1.0, classes + 1) / np.arange(classes + 1).sum())
+    return x, np.tile(uneven, (n, 1)), y, rng.integers(1, 4, n).astype(float)
 
 
 def objective(weights, parts, log_classes, y, weight, center, scale):

@@ -18,7 +18,7 @@ def some_classes(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.permutation(np.resize([0, 1, 2, 0, 0, 1], n))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Case:
     """One family.
 

@@ -6,7 +6,9 @@ gets the right method and returns the wrong one.
 
 from collections.abc import Callable
 
+import faults_answers
 import faults_rows
+import faults_sums
 import faults_table
 import faults_words
 import laws
@@ -25,11 +27,8 @@ from bayesgen.likelihoods.columnwise import Columnwise
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, density
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
-FAULTS = [
-    pytest.param(*fault, id=fault[-1].__name__)
-    for theme in (faults_rows, faults_table, faults_words)
-    for fault in theme.FAULTS
-]
+THEMES = (faults_rows, faults_table, faults_words, faults_sums, faults_answers)
+FAULTS = [pytest.param(*fault, id=fault[-1].__name__) for theme in THEMES for fault in theme.FAULTS]
 
 
 def planted(law: Callable, name: str, owner: object, attribute: str) -> Callable:

@@ -188,7 +188,7 @@ FAULTS = [
     ),
     (laws.law_units, "KernelDensity", density, "rule_of_thumb", guesses_a_bandwidth_of_one),
     (laws.law_marginal, "KernelDensity", KernelDensity, "predictive", looks_at_missing_values),
-    (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
+    (laws.law_marginal, "KernelDensity", KernelDensity, "take", keeps_the_first_columns),
     (
         laws.law_total,
         "KernelDensity learned",

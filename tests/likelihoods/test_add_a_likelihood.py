@@ -4,6 +4,9 @@ import dataclasses
 from typing import ClassVar
 
 import laws
+import laws_answers
+import laws_program
+import laws_sums
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +27,7 @@ PAGE = [
 ]
 SCOPE = {"__name__": "page"}
 exec(PAGE[0], SCOPE)
-Exponential = SCOPE["Exponential"]
+Gamma = SCOPE["Gamma"]
 
 UNITS = np.array([1.0, 20.0, 0.3])
 RATE = np.array([[1.0, 0.05, 2.0], [0.5, 0.1, 3.0], [2.0, 0.02, 6.0]])
@@ -34,7 +37,7 @@ def some_times(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray
     """Return three columns of waiting times in different units."""
     y = some_classes(rng, n)
     mean = np.array([[1.0, 0.6, 2.0], [2.0, 1.0, 0.7], [0.5, 2.0, 1.0]]) * UNITS
-    return rng.exponential(mean[y]), y
+    return rng.gamma(2.0, mean[y]), y
 
 
 def in_other_units(x: np.ndarray, prior: object) -> tuple[np.ndarray, object]:
@@ -45,8 +48,12 @@ def in_other_units(x: np.ndarray, prior: object) -> tuple[np.ndarray, object]:
 
 
 CASE = Case(
-    Exponential(rate=RATE, rows=np.array([[1.5, 2.0, 3.0], [2.5, 1.7, 2.0], [2.0, 3.0, 1.4]])),
-    Exponential(),
+    Gamma(
+        rate=RATE,
+        rows=np.array([[1.5, 2.0, 3.0], [2.5, 1.7, 2.0], [2.0, 3.0, 1.4]]),
+        shape=np.array([[2.0, 3.0, 1.5], [1.2, 2.0, 4.0], [3.0, 1.0, 2.0]]),
+    ),
+    Gamma(),
     some_times,
     np.nan,
     positive_line,
@@ -58,23 +65,60 @@ def table(n: int = 90) -> tuple[pd.DataFrame, pd.Series]:
     """Return times of two columns, a tenth of them missing, and classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, n)
-    x = rng.exponential(np.array([[1.0, 9.0], [4.0, 3.0], [0.3, 1.0]])[y])
+    x = rng.gamma(2.0, np.array([[1.0, 9.0], [4.0, 3.0], [0.3, 1.0]])[y])
     x[rng.random(x.shape) < 0.1] = np.nan
     return pd.DataFrame(x, columns=["wait", "stay"]), pd.Series(np.array(list("abc"))[y])
 
 
-@pytest.mark.parametrize("law", laws.EVERYWHERE + laws.CONJUGATE, ids=lambda law: law.__name__)
+EVERY_LAW = [*laws.EVERYWHERE, *laws.CONJUGATE, *laws_sums.LAWS, laws_answers.law_simulate]
+EVERY_LAW += [*laws_answers.ANSWERS, laws_program.law_program]
+
+
+@pytest.mark.parametrize("law", EVERY_LAW, ids=lambda law: law.__name__)
 def test_every_law_holds(law):
     law(CASE, CASE.prior)
 
 
 def test_a_wrong_evidence_breaks_a_law(monkeypatch):
-    right = Exponential.log_evidence_cells
+    right = Gamma.log_evidence_cells
     monkeypatch.setattr(
-        Exponential, "log_evidence_cells", lambda self, rows: right(self, rows) + np.log(self.rows)
+        Gamma, "log_evidence_cells", lambda self, rows: right(self, rows) + np.log(self.rows)
     )
     with pytest.raises(AssertionError):
         laws.law_bayes(CASE, CASE.prior)
+
+
+def takes_the_settings_of_the_first_class(right):
+    def wrong(self, params, y, rng):
+        first = self.with_arrays({"shape": np.broadcast_to(self.shape[:1], self.shape.shape)})
+        return right(first, params, y, rng)
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("law", "owner", "attribute", "wrong"),
+    [
+        (laws_sums.law_declared, Gamma, "signed", lambda right: ()),
+        (laws_sums.law_without, Gamma, "signed", lambda right: ()),
+        (laws_answers.law_forget, Gamma, "signed", lambda right: ()),
+        (laws_sums.law_declared, Gamma, "sparse", lambda right: True),
+        (laws_answers.law_description, Gamma, "distribution_words", lambda right: ""),
+        (laws_answers.law_simulate, Columnwise, "simulate", takes_the_settings_of_the_first_class),
+        (laws_answers.law_sample, Columnwise, "simulate", takes_the_settings_of_the_first_class),
+        (
+            laws_program.law_program,
+            Gamma,
+            "program_cells",
+            lambda right: "dist.Gamma(shape[0], rate[y])",
+        ),
+    ],
+)
+def test_what_a_stranger_forgets_breaks_a_law(law, owner, attribute, wrong, monkeypatch):
+    monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
+    case = dataclasses.replace(CASE)
+    with pytest.raises((AssertionError, bg.errors.BayesgenError)):
+        law(case, case.prior)
 
 
 def test_the_page_is_about_sixty_lines_and_runs():
@@ -84,7 +128,7 @@ def test_the_page_is_about_sixty_lines_and_runs():
 
 
 def test_guesses_lie_in_the_declared_support():
-    class Geometric(Exponential):
+    class Geometric(Gamma):
         supports: ClassVar = {"rate": "probability"}
 
     with pytest.raises(bg.errors.InvalidArgument, match=r"Geometric: rate is 1\.5; probabilities"):
@@ -93,23 +137,23 @@ def test_guesses_lie_in_the_declared_support():
 
 
 def test_an_incomplete_family_cannot_be_built():
-    less = {name: value for name, value in vars(Exponential).items() if name != "draw"}
+    less = {name: value for name, value in vars(Gamma).items() if name != "draw"}
     with pytest.raises(TypeError, match="draw"):
         type("Incomplete", (Columnwise,), less)()
 
 
 def test_missing_values_weights_and_partial_fit():
     X, y = table()
-    whole = bg.NaiveBayes(Exponential(), random_state=0).fit(X, y)
-    parts = bg.NaiveBayes(Exponential(), random_state=0)
+    whole = bg.NaiveBayes(Gamma(), random_state=0).fit(X, y)
+    parts = bg.NaiveBayes(Gamma(), random_state=0)
     for rows in (slice(0, 30), slice(30, None)):
         parts.partial_fit(X[rows], y[rows], classes=list("abc"))
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
-    twice = bg.NaiveBayes(Exponential()).fit(X, y, sample_weight=np.full(len(y), 2.0))
-    double = bg.NaiveBayes(Exponential()).fit(pd.concat([X, X]), pd.concat([y, y]))
+    twice = bg.NaiveBayes(Gamma()).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    double = bg.NaiveBayes(Gamma()).fit(pd.concat([X, X]), pd.concat([y, y]))
     np.testing.assert_allclose(twice.predict_proba(X), double.predict_proba(X), rtol=1e-12)
     only = X.assign(stay=np.nan)
-    alone = bg.NaiveBayes(Exponential()).fit(X[["wait"]], y)
+    alone = bg.NaiveBayes(Gamma()).fit(X[["wait"]], y)
     np.testing.assert_allclose(
         whole.predict_proba(only), alone.predict_proba(X[["wait"]]), rtol=1e-12
     )
@@ -117,7 +161,7 @@ def test_missing_values_weights_and_partial_fit():
 
 def test_leave_one_out_is_the_fit_without_the_row():
     X, y = table(40)
-    prior = Exponential(rate=0.5)
+    prior = Gamma(rate=0.5)
     clf = bg.NaiveBayes(prior, class_prior="uniform").fit(X, y)
     found = clf.loo().to_numpy()
     for i in (0, 7, 19):
@@ -130,7 +174,7 @@ def test_leave_one_out_is_the_fit_without_the_row():
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 def test_answers_of_a_closed_form(tmp_path):
     X, y = table()
-    clf = bg.NaiveBayes(Exponential(), random_state=0).fit(X, y)
+    clf = bg.NaiveBayes(Gamma(), random_state=0).fit(X, y)
     assert np.isfinite(clf.log_evidence_)
     interval, proba = clf.predict_interval(X), clf.predict_proba(X)
     assert (interval[..., 0] <= interval[..., 1]).all()
@@ -141,19 +185,19 @@ def test_answers_of_a_closed_form(tmp_path):
     assert clf.evidence(X[:2]) is not None
     assert clf.summary() is not None
     clf.save(tmp_path / "times.bgm")
-    loaded = bg.load(tmp_path / "times.bgm", classes=[Exponential])
+    loaded = bg.load(tmp_path / "times.bgm", classes=[Gamma])
     np.testing.assert_array_equal(loaded.predict_proba(X), proba)
     stack = bg.StackedClassifier([clf, bg.NaiveBayes()], random_state=0).fit(X, y)
     assert stack.predict_proba(X).shape == proba.shape
-    learned = bg.NaiveBayes(Exponential(rows="learn"), random_state=0).fit(X, y)
+    learned = bg.NaiveBayes(Gamma(rows="learn"), random_state=0).fit(X, y)
     assert learned.log_evidence_ > -np.inf
 
 
-def test_maximum_likelihood_is_one_over_the_mean():
+def test_maximum_likelihood_is_the_shape_over_the_mean():
     X, y = table()
-    clf = bg.NaiveBayes(Exponential(), inference="mle").fit(X, y)
-    rates = 1 / X.groupby(y).mean()
-    density = [np.log(r) - r * X.loc[[0]].to_numpy() for r in rates.to_numpy()]
+    clf = bg.NaiveBayes(Gamma(), inference="mle").fit(X, y)
+    rates, x = 2 / X.groupby(y).mean(), X.loc[[0]].to_numpy()
+    density = [2 * np.log(r) - r * x + np.log(x) for r in rates.to_numpy()]
     joint = clf.predict_joint_log_proba(X[:1])[0] - np.log(
         y.value_counts(normalize=True)[list("abc")]
     )
@@ -165,7 +209,7 @@ def test_maximum_likelihood_is_one_over_the_mean():
 def test_map_and_svi_land_on_the_mode():
     X, y = table()
     proba = [
-        bg.NaiveBayes(Exponential(), inference=method, random_state=0).fit(X, y).predict_proba(X)
+        bg.NaiveBayes(Gamma(), inference=method, random_state=0).fit(X, y).predict_proba(X)
         for method in ("map", bg.MAP(solver="svi"))
     ]
     np.testing.assert_allclose(proba[0], proba[1], atol=1e-6)
@@ -175,28 +219,19 @@ def test_map_and_svi_land_on_the_mode():
 def test_nuts_agrees_with_the_closed_form(rows):
     X, y = table()
     sampler = NUTS(draws=1000, warmup=500, chains=4, progress=False)
-    drawn = bg.NaiveBayes(Exponential(rows=rows), inference=sampler, random_state=0).fit(X, y)
-    exact = bg.NaiveBayes(Exponential(rows=rows), random_state=0).fit(X, y)
+    drawn = bg.NaiveBayes(Gamma(rows=rows), inference=sampler, random_state=0).fit(X, y)
+    exact = bg.NaiveBayes(Gamma(rows=rows), random_state=0).fit(X, y)
     assert drawn.inference_ == "nuts"
     np.testing.assert_allclose(drawn.predict_proba(X), exact.predict_proba(X), atol=0.03)
 
 
-def test_sparse_rows_are_dense_rows():
+def test_sparse_rows_are_refused_where_no_cell_may_be_zero():
     X, y = table()
-    x = np.where(X.isna(), 0.0, X)
-    x[::3, 0] = 0.0
-    dense = bg.NaiveBayes(Exponential(), random_state=0).fit(x, y)
-    sparse = bg.NaiveBayes(Exponential(), random_state=0).fit(sp.csr_array(x), y)
-    for fit in (dense, sparse):
-        np.testing.assert_allclose(
-            fit.predict_joint_log_proba(sp.csr_array(x)), dense.predict_joint_log_proba(x)
-        )
-    np.testing.assert_allclose(
-        sparse.predict_interval(sp.csr_array(x[:9])), dense.predict_interval(x[:9]), atol=1e-9
-    )
+    with pytest.raises(bg.errors.BayesgenError, match="Gamma"):
+        bg.NaiveBayes(Gamma()).fit(sp.csr_array(X.fillna(1.0)), y)
 
 
 def test_values_out_of_the_support_are_named():
     X, y = table()
-    with pytest.raises(bg.errors.BayesgenError, match=r"wait.*at least 0"):
-        bg.NaiveBayes(Exponential()).fit(X.assign(wait=-X.wait), y)
+    with pytest.raises(bg.errors.BayesgenError, match=r"wait.*above 0"):
+        bg.NaiveBayes(Gamma()).fit(X.assign(wait=-X.wait), y)

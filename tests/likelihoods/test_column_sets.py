@@ -7,6 +7,7 @@ import laws
 import numpy as np
 import pandas as pd
 import pytest
+from agree import agree
 from cases import CASES
 from paces import fast_only
 from scipy.special import logsumexp
@@ -81,7 +82,7 @@ def test_it_is_the_average_over_all_sets_of_columns(name):
             score += part.posterior(sums).log_predictive(cells)
         evidence.append(log_evidence)
         scores.append(score)
-    laws.close(prior.log_evidence(rows), logsumexp(evidence))
+    agree(prior.log_evidence(rows), logsumexp(evidence))
     weight = np.exp(evidence - logsumexp(evidence))
     np.testing.assert_allclose(after.relevance, weight @ np.array(sets), atol=1e-10)
     expected = logsumexp(np.array(scores), axis=0, b=weight[:, None, None])
@@ -109,7 +110,7 @@ def test_the_evidence_is_that_of_one_step_at_a_time(name):
     for i, k in enumerate(y):
         before = prior.posterior(laws.statistics(case, prior, x[:i], y[:i]))
         steps += before.log_predictive(x[i : i + 1])[0, k]
-    laws.close(steps, prior.log_evidence(rows))
+    agree(steps, prior.log_evidence(rows))
 
 
 # -- the classifier --------------------------------------------------------------------------------

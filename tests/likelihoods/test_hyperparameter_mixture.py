@@ -5,6 +5,7 @@ import dataclasses
 import laws
 import numpy as np
 import pytest
+from agree import agree
 from cases import CASES
 from paces import fast_only
 from scipy.special import logsumexp
@@ -61,10 +62,10 @@ def test_the_evidence_is_that_of_one_step_at_a_time(name):
     for i, k in enumerate(y):
         before = prior.posterior(laws.statistics(case, prior, x[:i], y[:i]))
         steps += before.log_predictive(x[i : i + 1])[0, k]
-    laws.close(steps, prior.log_evidence(rows))
+    agree(steps, prior.log_evidence(rows))
     each = [member.log_evidence(rows) for member in prior.members]
-    laws.close(prior.log_evidence(rows), logsumexp(each) - np.log(len(each)))
-    laws.close(np.exp(after.log_weight), np.exp(each - logsumexp(each)))
+    agree(prior.log_evidence(rows), logsumexp(each) - np.log(len(each)))
+    agree(np.exp(after.log_weight), np.exp(each - logsumexp(each)))
 
 
 def test_a_fault_is_caught(monkeypatch):
