@@ -40,7 +40,7 @@ def test_a_call_that_goes_elsewhere_is_caught():
         lambda: bg.NaiveBayes().fit(X, votes),
         lambda: bg.StackedClassifier(["naive"], progress=False).fit(X, y),
     ):
-        with pytest.raises(AssertionError, match="enters|turns back"):
+        with pytest.raises(AssertionError, match=r"enters|turns back"):
             require_short("NaiveBayes.predict_proba", call)
 
 
