@@ -28,8 +28,8 @@ from bayesgen.estimators import (
     unlabelled_fit,
     validation,
 )
-from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.estimator import Estimator
+from bayesgen.estimators.fitted import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import ACCURACY
 from bayesgen.estimators.linear import linear_discriminant

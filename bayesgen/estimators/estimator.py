@@ -36,7 +36,7 @@ from bayesgen.estimators.column_blocks import (
 )
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse

@@ -12,7 +12,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import prior_model, program_classifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows

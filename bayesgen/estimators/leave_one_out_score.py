@@ -7,7 +7,7 @@ import numpy as np
 from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import is_stated, prior_of_learning
 from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.judged_rows import (
     ACCURACY,
     LOSS,

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED

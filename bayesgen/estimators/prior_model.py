@@ -11,7 +11,7 @@ from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
 from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Draws, Method, Posterior, Report, choose

@@ -17,7 +17,7 @@ from bayesgen.errors import InvalidData, InvalidProgram, NotConverged, warn
 from bayesgen.errors.data import complex_array, levels_for_a_program, no_rows_in_table, sparse_for
 from bayesgen.errors.operations import no_evidence_in_closed_form, unsupported
 from bayesgen.errors.wording import to_type
-from bayesgen.estimators.diagnostics import ROW, Fitted
+from bayesgen.estimators.fitted import ROW, Fitted
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Draws, Method

@@ -36,7 +36,7 @@ from bayesgen.errors.wording import Code
 from bayesgen.estimators import description, parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
     ACCURACY,

@@ -9,7 +9,7 @@ import numpy as np
 from bayesgen.errors import InvalidArgument, Words
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.inference import Posterior, Report
 from bayesgen.inference.draws import point_estimate
 from bayesgen.likelihoods import Likelihood

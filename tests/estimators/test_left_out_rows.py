@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning
-from bayesgen.estimators import diagnostics, new_population, training_rows
+from bayesgen.estimators import fitted, new_population, training_rows
 from bayesgen.table import Copies, copies_of
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/left-out-rows.md"
@@ -161,7 +161,7 @@ STAYING = Rows(repeated=True)
 @pytest.fixture
 def staying(monkeypatch):
     """Return rows whose copies stay behind, as where only one of two is left out."""
-    for module in (training_rows, diagnostics, new_population):
+    for module in (training_rows, fitted, new_population):
         monkeypatch.setattr(module, "copies_of", copies_that_stay)
     return STAYING
 

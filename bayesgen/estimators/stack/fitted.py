@@ -12,7 +12,7 @@ from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import Spec
 from bayesgen.errors import BayesgenWarning, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.stack.interactions import relative_scores
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TableEncoder

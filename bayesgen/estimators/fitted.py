@@ -1,4 +1,4 @@
-"""Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
+"""A fitted model: simulated rows, ArviZ trees, and predictions of its rows, each left out."""
 
 import dataclasses
 from typing import cast
