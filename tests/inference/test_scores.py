@@ -29,8 +29,8 @@ def evenly(clf, X):
 
 
 def read(clf, X):
-    posterior, encoded, n_rows = clf._encode_rows(X)
-    return posterior.components.scores(encoded, n_rows)
+    rows = clf._read_rows(X)
+    return rows.posterior.components.scores(rows.encoded, rows.n_rows)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -24,6 +24,8 @@ from sklearn.preprocessing import StandardScaler
 import bayesgen as bg
 from bayesgen import errors, persist
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.kernels.fitted import FittedKernels
+from bayesgen.likelihoods.kernels.plug_in import PlugInKernels
 
 # -- what the tests share --------------------------------------------------------------------------
 
@@ -297,7 +299,12 @@ def test_families_and_statistics_come_back(name, tmp_path, rng):
     for word, prior in (("stated", case.prior), ("vague", case.vague)):
         statistics = prior.statistics(x, y, weight, **shape)
         value[word] = (prior, prior.complete(statistics), statistics)
-    registry = persist.Registry({"likelihood": (Likelihood,), "statistics": (Statistics,)})
+    kinds = {
+        "likelihood": (Likelihood,),
+        "statistics": (Statistics,),
+        "value": (FittedKernels, PlugInKernels),
+    }
+    registry = persist.Registry(kinds)
     persist.write_model(tmp_path / "part.bgm", value, registry)
     found = persist.read_model(tmp_path / "part.bgm", registry)
     require_same(found, value)
