@@ -68,12 +68,12 @@ def is_whole(values: np.ndarray) -> bool:
 
 
 def rests(
-    whole: Sequence[np.ndarray],
-    part: Sequence[np.ndarray],
+    whole: Float[np.ndarray, "sum class position"],
+    part: Float[np.ndarray, "sum class position"],
     *,
     exact: bool,
     signed: Sequence[int] = (),
-) -> list[np.ndarray]:
+) -> list[Values]:
     """Return what is left of sums of one shape.
 
     A rest within the rounding error of its sum is 0 if that error is far below the weight of a row.

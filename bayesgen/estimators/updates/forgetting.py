@@ -100,7 +100,7 @@ def _without(
     """
     whole = state.statistics
     had, took = whole.count[:, None], part.count[:, None]
-    (rest,) = rests([had], [took], exact=exact)
+    (rest,) = rests(had[None], took[None], exact=exact)
     foreign, error = judged(*([Sum(n, n)] for n in (had, took, rest)), exact=exact)
     count, foreign, error = rest[:, 0], foreign[:, 0], error[:, 0]
     for k in np.flatnonzero(foreign | (error > most)):
