@@ -380,8 +380,12 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return the numbers of each column."""
         shape = np.broadcast_shapes(*(value.shape for value in self.arrays().values()))
         stated = {n: getattr(self, n) for n in self.axes if n in self.hyperparameters}
-        # a setting that cells have by class is written for every class, even where all have one
-        lead = {n: int(f"{n}[y]" not in self.program_cells) for n in stated}
+        # a setting that cells have by class is written for every class, even where all have one;
+        # a guess only has the name of the parameter that cells have
+        set_by_class = [
+            n for n in stated if n not in self.program_priors and f"{n}[y]" in self.program_cells
+        ]
+        lead = {n: int(n not in set_by_class) for n in stated}
         return {
             n: [literal(v, lead[n]) for v in np.broadcast_to(value, (len(value), shape[1])).T]
             for n, value in stated.items()

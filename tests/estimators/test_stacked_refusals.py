@@ -102,7 +102,7 @@ def test_a_row_of_no_weight_is_no_row_and_brings_no_class():
 @pytest.mark.slow
 def test_rows_without_a_cell():
     X, y = iris()
-    X.iloc[[3, 40]] = np.nan
+    X.iloc[[3, 30]] = np.nan
     stack = bg.StackedClassifier(missing="ignorable", random_state=0).fit(X, y)
     check(stack, X)
     blank, counts = X.iloc[[3]], y.value_counts().sort_index().to_numpy() + 1

@@ -88,6 +88,7 @@ sys.modules["bayesgen"] = None
 import jax
 from numpy import array, isfinite, nan
 from numpyro import handlers
+from numpyro.infer.util import log_density
 {program}
 x = {{"age": array([22.0, nan]), "sex": array([0, 1]), "passengerClass": array([2, -1])}}
 y = array([1, 0])
