@@ -75,6 +75,17 @@ class Problem:
             raise ValueError("the guesses of this problem stay as they are")
         return self.guesses
 
+    def with_classes(self, classes: ClassPrior, *, empirical: bool) -> "Problem":
+        """Return the problem under another class prior.
+
+        empirical: whether it is the frequencies of the rows.
+        """
+        guesses = self.guesses
+        if guesses is not None:
+            guesses = dataclasses.replace(guesses, empirical=empirical)
+        model = dataclasses.replace(self.model, classes=classes)
+        return dataclasses.replace(self, model=model, guesses=guesses)
+
     def given(self, statistics: ModelStatistics) -> "Problem":
         """Return the problem of other rows, guesses as they are; statistics: as read."""
         return dataclasses.replace(self, statistics=statistics, guesses=None)

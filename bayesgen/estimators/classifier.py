@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
-from bayesgen.classes import kept
 from bayesgen.decide import Loss
 from bayesgen.errors import NoAttribute, deduplicate_warnings, warn
 from bayesgen.errors.arguments import not_one_of
@@ -204,7 +203,7 @@ class Classifier(Estimator):
             raise needs_rows_in_memory(f"{name}={value!r}")
         if getattr(self, "story", None) is not None:
             raise needs_rows_in_memory("a program of your own")
-        for name in ("state_", "_posterior", "_report", "classes_"):
+        for name in ("fitted_", "classes_"):
             vars(self).pop(name, None)
         self._training = ()
         learner, state = learned_from(self, source, getattr(self, "progress", "auto"))
@@ -246,16 +245,15 @@ class Classifier(Estimator):
             UnsupportedOperation: a user program, which has no additive statistics.
         """
         self._require_statistics("partial_fit")
-        reset = not hasattr(self, "state_")
+        reset = not hasattr(self, "fitted_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
-        self._prior_of_fit = kept(self.class_prior)
         # rows of one class may not determine what is predicted of others: that is seen when asked
         several = np.count_nonzero(state.statistics.count) >= 2
         if (reset and several) or not self._defers(state, seen):
             return self._finish_fit(state, seed, seen)
-        self.state_, self.classes_, self._seed, self._training = state, state.classes, seed, ()
-        self._deferred = True
+        self._wait(state)
+        self._seed, self._training = seed, ()
         return self
 
     @fitting
@@ -1310,8 +1308,7 @@ class Classifier(Estimator):
         Raises:
             NoAttribute: the fit is not exact, or a prior or likelihood has no evidence.
         """
-        self._fitted_posterior()
-        return self.state_.log_evidence(self._prior_of_fit, self.inference_)
+        return self._fitted().log_evidence()
 
     @property
     def temperature_(self) -> float:
@@ -1440,7 +1437,8 @@ class Classifier(Estimator):
 
     def _program_parts(self, name: str) -> list[str]:
         """Return the functions of the program, the last one of a name."""
-        return model_functions(self._fitted().state, self._prior_of_fit, name)
+        fitted = self._fitted()
+        return model_functions(fitted.state, fitted.class_prior, name)
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.
@@ -1466,8 +1464,7 @@ class Classifier(Estimator):
             >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
             1.4
         """
-        posterior = stated_parameters.stated_posterior(self._fitted(), parameters)
-        return self._with_posterior(posterior, posterior.report)
+        return self._with_fitted(stated_parameters.stated(self._fitted(), parameters))
 
     def plot_prior(
         self,

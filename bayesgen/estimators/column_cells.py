@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bayesgen import explain
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.inference import Posterior
 from bayesgen.schema import Column
 from bayesgen.table import Name

@@ -13,7 +13,7 @@ from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, features
 from bayesgen.estimators.linear import discriminant_axes
-from bayesgen.estimators.training import Temper
+from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
@@ -87,7 +87,7 @@ class Discriminant(Classifier):
             )
 
     def _derived_columns(self) -> dict[Name, Column]:
-        if not hasattr(self, "state_"):
+        if not hasattr(self, "fitted_"):
             return {}
         columns = self.state_.schema.blocks.get(BLOCK, ())
         return {

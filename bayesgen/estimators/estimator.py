@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import arguments, explain
 from bayesgen.calls import checked_calls
 from bayesgen.classes import Spec, kept
-from bayesgen.errors import BayesgenError, Cure, NoAttribute, UnsupportedOperation
+from bayesgen.errors import Cure, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for, too_few_classes
+from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for
 from bayesgen.estimators import (
+    fit,
     missing_pattern_warning,
     parameters,
-    training,
     unlabelled_fit,
     validation,
 )
@@ -41,7 +41,8 @@ from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.rows_of_fit import RowsOfFit
-from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.state import TrainingState
+from bayesgen.estimators.tempered import Temper, tempered
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
 from bayesgen.estimators.updates.merging import united_classes
@@ -80,16 +81,11 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     groups: Name | None = None
     random_state: object
     classes_: np.ndarray
-    state_: TrainingState
-    _posterior: Posterior | None = None
-    """None: of a single class, or of rows without any label."""
-    _report: Report | None = None
-    _deferred: bool = False
-    """Whether `partial_fit` added rows since inference last ran: of a hundred batches in a row
-    nobody asks for ninety-nine posteriors. What reads a result of inference calls `_settle`."""
+    fitted_: Fitted
+    """The fitted model. After `partial_fit` it may have rows that inference has not seen: of a
+    hundred batches in a row nobody asks for ninety-nine posteriors. What reads a result of
+    inference calls `_settle`."""
     _seed: int
-    _prior_of_fit: Spec
-    """A copy of class_prior= as it was when rows were last read, which is the prior of the fit."""
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
     _left_out: LeftOutRows | None = None
@@ -118,7 +114,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _derived_columns(self) -> dict[Name, Column]:
         """Return the source column of each derived column; that of bins has the same name."""
-        fitted = self.bins is not None and hasattr(self, "state_")
+        fitted = self.bins is not None and hasattr(self, "fitted_")
         return self.state_.schema.binned() if fitted else {}
 
     def _column_names(self) -> Names:
@@ -215,15 +211,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
-        seed = training.drawn_seed(self.random_state, self.inference)
-        self._prior_of_fit = kept(self.class_prior)
+        seed = fit.drawn_seed(self.random_state, self.inference)
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         """Return the training state of the first call."""
         own = self._blocks(rows.table)
         blocks = with_pattern(own, rows.table, self.missing, self.temper)
-        return training.new_state(
+        return fit.new_state(
             rows,
             blocks,
             classes,
@@ -258,9 +253,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         declared = rows.classes if classes is None else np.unique(classes)
         learned = self._learned_from((*self._training, rows))
-        if not hasattr(self, "state_"):
+        if not hasattr(self, "fitted_"):
             check_declared(rows.classes, declared)
-            seed = training.drawn_seed(self.random_state, self.inference)
+            seed = fit.drawn_seed(self.random_state, self.inference)
             return self._new_state(rows, declared), seed, (rows,) if learned else ()
         accumulation.require_groups(self.state_.schema, self.groups)
         if not self._training:
@@ -284,9 +279,13 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _accumulate(self, rows: TrainingRows) -> None:
         """Add rows to the training state, in place, from which inference runs later."""
-        self.state_, self._seed, _ = self._accumulated(rows)
-        self._prior_of_fit = kept(self.class_prior)
-        self.classes_ = self.state_.classes
+        state, self._seed, _ = self._accumulated(rows)
+        self._wait(state)
+
+    def _wait(self, state: TrainingState) -> None:
+        """Replace the training state, in place; inference from it runs when it is asked for."""
+        self.fitted_ = Fitted(state, kept(self.class_prior))
+        self.classes_ = state.classes
 
     def _with_cells(self, rows: TrainingRows) -> TrainingRows:
         """Return rows with their cells, read again where no argument had asked for them so far."""
@@ -306,9 +305,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         other = accumulation.with_its_rows(self)
         if discount < 1:
             other._training = tuple(rows.times(discount) for rows in self._training)
-            if hasattr(self, "state_"):
+            if hasattr(self, "fitted_"):
                 statistics = self.state_.statistics.times(discount)
-                other.state_ = dataclasses.replace(self.state_, statistics=statistics)
+                state = dataclasses.replace(self.state_, statistics=statistics)
+                other.fitted_ = dataclasses.replace(self.fitted_, state=state)
         return other
 
     def _finish_fit(
@@ -318,64 +318,86 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         seen: tuple[TrainingRows, ...] = (),
         *,
         whole: bool = False,
+        prior: Spec | None = None,
     ) -> Self:
         """Run inference, then set all fitted attributes at once.
 
-        seen: the rows to keep where an argument is learned from them. whole: whether they are all
-            rows of one call, which are kept as they were passed.
+        Args:
+            state: of the rows.
+            seed: of draws.
+            seen: the rows to keep where an argument is learned from them.
+            whole: whether they are all rows of one call, which are kept as they were passed.
+            prior: of the classes; None: the argument as it is now.
         """
-        asks, posterior, self._shares = bool(self._learned_from(seen)), None, None
-        if len(state.classes) >= 2 and state.statistics.count.any():
-            inference, prior, unseen = self.inference, self._prior_of_fit, self.unseen
+        asks, labels = bool(self._learned_from(seen)), None
+        fitted = Fitted(state, kept(self.class_prior) if prior is None else prior)
+        if fitted.is_determined:
             if all(rows.unlabelled is None for rows in seen):
-                components = state.infer(inference, prior, seed)
-                if seen and state.pattern_blocks():
-                    missing_pattern_warning.warn_of(state, prior, seen[-1])
+                fitted = self._inferred(fitted, seed)
             else:
-                state, inferred = unlabelled_fit.infer(
-                    state, seen, inference, prior, self.unlabelled, seed, unseen=unseen
-                )
-                components, self._shares = inferred.components, inferred.labels
-            posterior = Posterior(components)
+                fitted, labels = self._semi_supervised(fitted, seen, seed)
+            if seen and labels is None and state.pattern_blocks():
+                missing_pattern_warning.warn_of(fitted, seen[-1])
             if self.temper is not None or self.missing == "learn":
-                posterior = state.tempered(
-                    posterior, self.temper, self._prior_of_fit, seen, unseen=self.unseen
-                )
-        self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
+                fitted = tempered(fitted, self.temper, seen, unseen=self.unseen)
+        self.fitted_, self.classes_, self._seed = fitted, state.classes, seed
+        self._shares = labels
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
-        self.classes_ = state.classes
-        if posterior is not None:
-            self._report = posterior.report
-        self._deferred = False
         return self
 
+    def _inferred(self, fitted: Fitted, seed: int) -> Fitted:
+        """Return the model that inference makes of rows that all have a label."""
+        return fit.inferred(fitted.state, self.inference, fitted.class_prior, seed)
+
+    def _semi_supervised(
+        self, fitted: Fitted, seen: Sequence[TrainingRows], seed: int
+    ) -> tuple[Fitted, Joint | None]:
+        """Return the model of rows of which some have no label, and what these are expected to be.
+
+        Args:
+            fitted: the state of the labeled rows.
+            seen: all rows.
+            seed: of draws.
+        """
+        state, prior = fitted.state, fitted.class_prior
+        return unlabelled_fit.semi_supervised(
+            state, seen, self.inference, prior, self.unlabelled, seed, unseen=self.unseen
+        )
+
+    @property
+    def state_(self) -> TrainingState:
+        """The additive training state: schema, classes and sufficient statistics."""
+        return self.fitted_.state
+
     def _settle(self) -> None:
-        """Run inference if it was deferred."""
-        if self._deferred:
-            self._infer_deferred()
+        """Run inference if it waits."""
+        fitted = getattr(self, "fitted_", None)
+        if fitted is not None and fitted.inferred is None and fitted.is_determined:
+            self._infer_waiting()
 
     @fitting
-    def _infer_deferred(self) -> Self:
-        """Run inference that was deferred; its report states how long that alone took."""
-        return self._infer_again(self.state_)
+    def _infer_waiting(self) -> Self:
+        """Run inference that waited; its report states how long that alone took."""
+        return self._finish_fit(self.state_, self._seed, prior=self.fitted_.class_prior)
 
     def _infer_again(self, state: TrainingState, *, keeps_rows: bool = False) -> Self:
         """Replace the training state, and run inference from it with the seed of the fit.
 
         keeps_rows: whether the rows that were kept belong to it still.
         """
-        return self._finish_fit(state, self._seed, self._training if keeps_rows else ())
+        seen = self._training if keeps_rows else ()
+        return self._finish_fit(state, self._seed, seen, prior=self.fitted_.class_prior)
 
     def _state_class_prior(self, class_prior: Spec | Prevalence) -> None:
         """Replace the class probabilities, in place; see `with_class_prior`."""
-        fitted = self._fitted().with_class_prior(class_prior)
-        self._posterior = fitted.posterior
-        self.class_prior = self._prior_of_fit = fitted.class_prior
+        self._settle()
+        self.fitted_ = self.fitted_.with_class_prior(class_prior)
+        self.class_prior = self.fitted_.class_prior
 
-    def _with_posterior(self, posterior: Posterior, report: Report | None) -> Self:
-        """Return a copy with another posterior, and its report."""
+    def _with_fitted(self, fitted: Fitted) -> Self:
+        """Return a copy with another fitted model."""
         other = copy.copy(self)
-        other._posterior, other._report = posterior, report
+        other.fitted_ = fitted
         return other
 
     def _defers(self, state: TrainingState, seen: Sequence[TrainingRows]) -> bool:
@@ -384,7 +406,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         It can in closed forms, which hardly fail and cannot be interrupted; not where inference
         samples or searches, or reads rows as well as the state.
         """
-        closed = self._report is None or self._report.method in CLOSED
+        fitted = getattr(self, "fitted_", None)
+        before = None if fitted is None else fitted.inferred
+        closed = before is None or before.report.method in CLOSED
         return closed and not seen and state.unlabelled is None
 
     @property
@@ -394,25 +418,18 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             NoAttribute: the classifier is not fitted, or knows fewer than two classes.
         """
-        self._settle()
-        if self._report is None:
-            check_is_fitted(self)
-            raise self._too_few_classes()
-        return self._report
-
-    @report_.setter
-    def report_(self, report: Report) -> None:
-        self._report = report
+        return self._fitted_posterior().report
 
     def _record_seconds(self, seconds: float) -> None:
         """State in the report how long a call took that ran inference."""
-        if self._report is not None and not self._deferred:
-            self._report = dataclasses.replace(self._report, seconds=seconds)
+        if self.fitted_.inferred is not None:
+            report = dataclasses.replace(self.fitted_.posterior.report, seconds=seconds)
+            self.fitted_ = self.fitted_.with_report(report)
 
     @property
     def inference_(self) -> str:
         """The method of inference that ran, such as "exact"."""
-        return self.report_.method
+        return self._fitted_posterior().report.method
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -524,22 +541,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fitted_posterior(self) -> Posterior:
         """Return the posterior; raise if unfitted, or if there is a single class."""
+        return self._fitted().posterior
+
+    def _fitted(self) -> Fitted:
+        """Return the fitted model, after inference that waited."""
         self._settle()
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
-        if self._posterior is None:
-            raise self._too_few_classes()
-        return self._posterior
-
-    def _too_few_classes(self) -> BayesgenError:
-        """Return the error about rows that determine no posterior yet."""
-        there = self.classes_[self.state_.statistics.count > 0]
-        return too_few_classes(there.tolist(), kind=NoAttribute)
-
-    def _fitted(self) -> Fitted:
-        """Return the fitted model: training state and posterior."""
-        posterior = self._fitted_posterior()
-        return Fitted(self.state_, posterior, self._prior_of_fit)
+        return self.fitted_
 
     def _fit_with_rows(self) -> RowsOfFit:
         """Return the fitted model, and how the rows of its fit are read."""
@@ -590,7 +599,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the estimator is fitted."""
-        return hasattr(self, "state_")
+        return hasattr(self, "fitted_")
 
     # -- what other modules ask of every classifier ------------------------------------------------
 
@@ -622,7 +631,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             fitted.) Its `report_` is that of the fit, without the loss under an earlier class
             prior.
         """
+        report = without_loss_under_prior(self.report_)
         other = copy.copy(self)
         other._state_class_prior(class_prior)
-        other._report = without_loss_under_prior(other._report)
+        other.fitted_ = other.fitted_.with_report(report)
         return other

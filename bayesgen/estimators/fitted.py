@@ -1,6 +1,7 @@
 """A fitted model: simulated rows, ArviZ trees, and predictions of its rows, each left out."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -8,17 +9,27 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
-from bayesgen.classes import Spec
-from bayesgen.errors import UnsupportedOperation, Words
-from bayesgen.errors.operations import unsupported
-from bayesgen.estimators.training import TrainingState, check_rows_of_fit
+from bayesgen.classes import Spec, prior_of_learning
+from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation, Words, words_of
+from bayesgen.errors.data import too_few_classes
+from bayesgen.errors.operations import COMPARE, unsupported
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import UNLABELLED
-from bayesgen.inference import Draws, Pooled, Posterior, log_class_probabilities
+from bayesgen.inference import (
+    Draws,
+    Pooled,
+    Posterior,
+    Readout,
+    Report,
+    any_missing,
+    log_class_probabilities,
+)
+from bayesgen.inference.average import averaged_scores
 from bayesgen.inference.components import take_rows
-from bayesgen.inference.leave_one_out import LabelledRows
+from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.scores import Scores, normalized
 from bayesgen.likelihoods import Likelihood
-from bayesgen.membership import expected
+from bayesgen.membership import Entries, expected
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
 from bayesgen.table import Name, Table, copies_of
 from bayesgen.typing import (
@@ -44,17 +55,64 @@ ROW = ("row",)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted model: its training state, its posterior, and the prior of its classes."""
+    """A fitted model.
+
+    state: of its rows. class_prior: of the classes, as it was stated. inferred: the posterior; None
+    where the rows determine none, or where inference waits until it is asked for.
+    """
 
     state: TrainingState
-    posterior: Posterior
     class_prior: Spec
+    inferred: Posterior | None = None
+
+    @property
+    def is_determined(self) -> bool:
+        """Whether the rows determine a posterior: they have labels, and there are two classes."""
+        return len(self.state.classes) >= 2 and bool(self.state.statistics.count.any())
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior.
+
+        Raises:
+            NoAttribute: the rows are of a single class, or have no label.
+        """
+        if self.inferred is None:
+            there = self.state.classes[self.state.statistics.count > 0]
+            raise too_few_classes(there.tolist(), kind=NoAttribute)
+        return self.inferred
+
+    # -- the same, otherwise -----------------------------------------------------------------------
 
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return the same model under other class probabilities."""
         stated, prior = class_prior_of(class_prior, self.state.classes, self.state.statistics.count)
         posterior = self.posterior.with_classes(prior)
-        return dataclasses.replace(self, posterior=posterior, class_prior=stated)
+        return dataclasses.replace(self, inferred=posterior, class_prior=stated)
+
+    def under_frequencies(self) -> Self:
+        """Return the same model whose rows are left out under their class frequencies.
+
+        Powers, weights and scores are learned so, whatever class probabilities are stated.
+        """
+        return dataclasses.replace(self, class_prior=prior_of_learning(self.class_prior))
+
+    def read_by(self, readout: Readout) -> Self:
+        """Return the model with another readout."""
+        posterior = dataclasses.replace(self.posterior, readout=readout)
+        return dataclasses.replace(self, inferred=posterior)
+
+    def with_report(self, report: Report) -> Self:
+        """Return the model with another report."""
+        return dataclasses.replace(self, inferred=self.posterior.with_report(report))
+
+    def with_details(self, details: Mapping[str, float]) -> Self:
+        """Return the model with more details in its report."""
+        report = self.posterior.report
+        report = dataclasses.replace(report, details=report.details | dict(details))
+        return self.with_report(report)
+
+    # -- simulated rows ----------------------------------------------------------------------------
 
     def simulate(
         self, n: int, rng: np.random.Generator, own: int | None = None
@@ -110,6 +168,49 @@ class Fitted:
         posterior, labels = diagnose.draws_of(self.posterior, rng, draws), self.axis_labels()
         groups = {"posterior": self.named(posterior.params, labels)}
         return diagnose.summary(diagnose.datatree(groups, labels.coords(), {}), options)
+
+    def log_evidence(self) -> float:
+        """Return log p(rows, labels), parameters integrated out.
+
+        Raises:
+            NoAttribute: the fit was not exact, or a prior or likelihood has no evidence.
+        """
+        try:
+            problem = self.state.problem(self.class_prior)
+        except InvalidArgument as error:
+            raise NoAttribute("log_evidence_: {reason}", reason=words_of(error)) from error
+        problem.model.require_evidence()
+        if self.state.statistics.groups:
+            raise NoAttribute(
+                "log_evidence_ rests on one prior for all rows, and the guesses of groups come "
+                "from the rows of other groups.",
+                f"Instead, {COMPARE}",
+            )
+        if self.state.unlabelled is not None:
+            raise NoAttribute(
+                "log_evidence_ is a closed form, and there is none where rows have no label: "
+                "it would be a sum over all their possible labels.",
+                f"Instead, {COMPARE}",
+            )
+        if any_missing(problem.model, problem.statistics):
+            raise NoAttribute(
+                "log_evidence_ is a closed form, and there is none where fitted rows have "
+                "missing values in a joint block.",
+                f"Instead, {COMPARE}",
+            )
+        inference = self.posterior.report.method
+        if inference != "exact":
+            kept = "draws them, which does not give the integral"
+            if inference in ("mle", "map"):
+                kept = "keeps a single point"
+            raise NoAttribute(
+                "log_evidence_ is log p(rows, labels) with parameters integrated out, and "
+                "inference={inference!r} {kept}.",
+                "Fit with inference='exact'.",
+                inference=inference,
+                kept=kept,
+            )
+        return problem.model.log_evidence(problem.statistics) + self.state.log_abs_det_jacobian
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -210,7 +311,12 @@ class Fitted:
 
     def leave_one_out(self, rows: LabelledRows) -> Scores:
         """Return the scores of rows of the fit, each given the others."""
-        return self.state.leave_one_out(self.class_prior, rows)
+        problem, unlabelled = self.state.problem(self.class_prior), self.state.unlabelled
+        with self.state.naming_columns(problem):
+            if unlabelled is None:
+                return leave_one_out(problem, rows)
+            scores = [leave_one_out(problem.plus(part), rows) for part in unlabelled.added]
+            return averaged_scores(scores, unlabelled.shares)
 
     def require_loo(self) -> None:
         """Raise unless rows can be left out, exactly or by reweighting draws."""
@@ -267,6 +373,29 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = expected(log_class_probabilities(whole, log_classes), y)
         return diagnose.elpd(log_proba, before, weight, left_out)
+
+
+def check_rows_of_fit(
+    classes: np.ndarray, count: np.ndarray, y: Membership, weight: Weights
+) -> None:
+    """Reject rows that cannot be subtracted because they are not those of the fit.
+
+    count: weight of the fitted rows of each class.
+    """
+    entries = Entries.of(y, weight)
+    found = np.bincount(entries.code, entries.weight, minlength=len(count))
+    other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
+    if len(other):
+        k = other[0]
+        raise UnsupportedOperation(
+            "each row of the fit is left out in turn, but class {label!r} has {found:g} rows "
+            "here (sum of weights) and had {fitted:g} in the fit.",
+            "Pass exactly the rows, labels and weights of the fit; for other rows use "
+            "predict_log_proba.",
+            label=classes[k : k + 1].tolist()[0],
+            found=found[k],
+            fitted=count[k],
+        )
 
 
 def rows_of_table(table: Table, encoded: Encoded, y: Membership, weight: Weights) -> LabelledRows:

@@ -1,7 +1,7 @@
 """The general classifier: one likelihood per block of columns, or a user's NumPyro program."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -9,18 +9,20 @@ import numpy as np
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators import prior_model, program_classifier
+from bayesgen.estimators import prior_model, program_classifier, unlabelled_fit
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
-from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.state import TrainingState
+from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.likelihoods.description import source
 from bayesgen.table import Name, Table
+from bayesgen.typing import Joint
 from bayesgen.user_program import ProgramRows
 
 
@@ -108,14 +110,21 @@ class GenerativeClassifier(Classifier):
 
     def _program_state(self) -> ProgramState | None:
         """Return the training state of a program; None if unfitted or fitted with likelihoods."""
-        state = getattr(self, "state_", None)
+        state = self.state_ if hasattr(self, "fitted_") else None
         return state if isinstance(state, ProgramState) else None
 
-    def _fitted(self) -> Fitted:
-        fitted, state = super()._fitted(), self._program_state()
-        if state is None:
-            return fitted
-        return FittedProgram(state, fitted.posterior, self._prior_of_fit)
+    def _inferred(self, fitted: Fitted, seed: int) -> Fitted:
+        if not isinstance(fitted.state, ProgramState):
+            return super()._inferred(fitted, seed)
+        return program_classifier.inferred(fitted.state, self.inference, fitted.class_prior, seed)
+
+    def _semi_supervised(
+        self, fitted: Fitted, seen: Sequence[TrainingRows], seed: int
+    ) -> tuple[Fitted, Joint | None]:
+        if not isinstance(fitted.state, ProgramState):
+            return super()._semi_supervised(fitted, seen, seed)
+        program = self._inferred(fitted, seed)
+        return unlabelled_fit.of_program(program, seen, self.unlabelled, unseen=self.unseen)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         if (self.story if reset else self._program_state()) is None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bayesgen import diagnose, predict
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.inference import ByGroup, ClosedForm, Posterior
 from bayesgen.inference.groups import strength
 from bayesgen.typing import DataFrame

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float, UInt64
 
-from bayesgen.classes import prior_of_learning, states_frequencies
+from bayesgen.classes import states_frequencies
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
@@ -16,8 +16,9 @@ from bayesgen.errors import (
     Words,
     deduplicate_warnings,
 )
-from bayesgen.estimators import training, validation
-from bayesgen.estimators.judged_rows import ACCURACY, LOSS, judged_rows
+from bayesgen.estimators import validation
+from bayesgen.estimators.fit import learn
+from bayesgen.estimators.judged_rows import ACCURACY, LOSS, judged_rows, labelled_rows
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.membership import Entries, expected, shares_of
@@ -90,7 +91,7 @@ class SeenRows:
 
     def _add_statistics(self, rows: TrainingRows) -> None:
         state = self.fit.fitted.state
-        part = training.learn(
+        part = learn(
             rows, state.schema, state.likelihoods, state.classes, unseen=self.fit.unseen
         ).statistics
         self.statistics = part if self.statistics is None else self.statistics + part
@@ -148,13 +149,12 @@ class SeenRows:
         if LOSS in details or len(self.parts) != 1 or not fitted.state.likelihoods:
             return details
         (rows,), classes = self.parts, fitted.state.classes
-        prior = prior_of_learning(fitted.class_prior)
         # point estimates and draws leave no row out
         with contextlib.suppress(BayesgenError):
             components.require_leave_one_out("score")
             judged = judged_rows((rows,), classes, len(fitted.state.schema.used()))
-            labelled = fitted.state.labelled((rows,), self.fit.unseen).judging(judged.rows)
-            scores = fitted.state.leave_one_out(prior, labelled)
+            labelled = labelled_rows(fitted.state, (rows,), self.fit.unseen).judging(judged.rows)
+            scores = fitted.under_frequencies().leave_one_out(labelled)
             log_proba, y = fitted.posterior.log_proba(scores), labelled.left_out.y
             right = shares_of(y, len(classes))[np.arange(len(y)), log_proba.argmax(axis=1)]
             return {

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.estimators.training_rows import TrainingRows, copies, together
+from bayesgen.estimators.state import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows, copies, joined, together
 from bayesgen.inference import Report
+from bayesgen.inference.leave_one_out import LabelledRows
 from bayesgen.membership import codes_of
 from bayesgen.table import Copies, row_keys, uniform
 from bayesgen.typing import Labels, Weights
@@ -27,9 +29,9 @@ LOSS_UNDER_PRIOR = f"{LOSS} under class_prior"
 """Name of the log loss under class probabilities that are stated, in a population that has them."""
 
 
-def without_loss_under_prior(report: Report | None) -> Report | None:
+def without_loss_under_prior(report: Report) -> Report:
     """Return a report without the loss under class probabilities that are no longer stated."""
-    if report is None or LOSS_UNDER_PRIOR not in report.details:
+    if LOSS_UNDER_PRIOR not in report.details:
         return report
     details = {name: value for name, value in report.details.items() if name != LOSS_UNDER_PRIOR}
     return dataclasses.replace(report, details=details)
@@ -144,3 +146,25 @@ def _priority_sample(
             share = np.maximum(share, 1 / rank[order[size]])
         shares.append(share / share.sum() * weight[rows].sum())
     return np.concatenate(chosen), np.concatenate(shares) / weight.sum()
+
+
+def labelled_rows(
+    state: TrainingState,
+    seen: Sequence[TrainingRows],
+    unseen: str,
+    judged: JudgedRows | None = None,
+) -> LabelledRows:
+    """Return the labeled rows of a fit, each to be left out with its copies.
+
+    Args:
+        state: by whose schema rows are read.
+        seen: the rows of each call of fit or partial_fit.
+        unseen: the argument of the classifier.
+        judged: which of them are left out, and what are copies; by default all, and rows that are
+            equal in the columns of the model.
+    """
+    encoded = joined([rows.labelled.encode(state.schema, unseen) for rows in seen])
+    y, weight = together(seen, state.classes)
+    equal = copies(seen, state.classes) if judged is None else judged.copies
+    left_out = None if judged is None else judged.rows
+    return LabelledRows(encoded, y, weight, equal.away, left_out, equal.content)

@@ -1,11 +1,9 @@
 """Leave-one-out log loss of a fit, with a warning if that of the class frequencies is lower."""
 
-import dataclasses
-
 import numpy as np
 
 from bayesgen.calibrate import log_loss_at
-from bayesgen.classes import is_stated, prior_of_learning
+from bayesgen.classes import is_stated
 from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.judged_rows import (
@@ -71,9 +69,8 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     away, content = judged.copies.away[judged.rows], judged.copies.content[judged.rows]
     labelled = LabelledRows(encoded, y, share, away, left_out, content)
     stated, classes = is_stated(fitted.class_prior), fitted.posterior.log_classes()
-    fitted = dataclasses.replace(fitted, class_prior=prior_of_learning(fitted.class_prior))
     try:
-        scores = fitted.leave_one_out(labelled)
+        scores = fitted.under_frequencies().leave_one_out(labelled)
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
     y, weight = y[left_out], judged.weight[left_out]

@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.classes import Spec, prior_of_learning
+from bayesgen.classes import prior_of_learning
 from bayesgen.errors import Cure, InformativePattern, warn
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.judged_rows import judged_rows
-from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.scores import log_class_probabilities
@@ -19,16 +19,16 @@ the .01 to .02 nat between the best classifiers of a table (docs/explanation/cal
 lose it would cost more than any choice among them gains."""
 
 
-def warn_of(state: TrainingState, prior: Spec, rows: TrainingRows) -> None:
+def warn_of(fitted: Fitted, rows: TrainingRows) -> None:
     """Warn if the missing pattern alone predicts the class well.
 
     Args:
-        state: of a fit that reads the missing pattern.
-        prior: of the classes.
+        fitted: a model that reads the missing pattern.
         rows: some that were fitted, of which some are predicted, each given all others.
     """
+    state = fitted.state
     columns = state.split_columns(state.pattern_blocks())
-    problem = columns.problem(prior_of_learning(prior))
+    problem = columns.problem(prior_of_learning(fitted.class_prior))
     if not problem.model.blocks:
         return
     judged = judged_rows([rows], state.classes)

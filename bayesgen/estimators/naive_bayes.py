@@ -12,7 +12,7 @@ from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, split
 from bayesgen.estimators.fitting import fitting, labels_in_column
-from bayesgen.estimators.training import Temper
+from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Pooled
@@ -111,14 +111,10 @@ class NaiveBayes(Classifier):
 
     def _judge(self, rows: TrainingRows) -> None:
         """Add the leave-one-out score of the rows of the fit to its report."""
-        fitted = self._fitted()
-        scores = leave_one_out_score.scored(fitted, rows, self.unseen)
-        if scores is None:
-            return
-        report = fitted.posterior.report
-        self.report_ = dataclasses.replace(report, details=report.details | scores)
-        self._posterior = fitted.posterior.with_report(self.report_)
-        leave_one_out_score.warn_of(type(self).__name__, scores)
+        scores = leave_one_out_score.scored(self.fitted_, rows, self.unseen)
+        if scores is not None:
+            self.fitted_ = self.fitted_.with_details(scores)
+            leave_one_out_score.warn_of(type(self).__name__, scores)
 
     def _blocks(self, table: Table) -> Blocks:
         blocks = assign(self.likelihood, table, self.remainder, self.groups)

@@ -10,9 +10,8 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import validation
-from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.fitted import Fitted, check_rows_of_fit
 from bayesgen.estimators.rows_of_fit import RowsOfFit
-from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.inference.components import codes_of_groups
 from bayesgen.inference.leave_one_out import LabelledRows

@@ -21,9 +21,9 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.estimators.judged_rows import JudgedRows, every_row, judged_rows
+from bayesgen.estimators.judged_rows import JudgedRows, every_row, judged_rows, labelled_rows
 from bayesgen.estimators.rows_of_fit import RowsOfFit
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.forgetting import require_among
 from bayesgen.inference import conformal
@@ -168,7 +168,7 @@ class PredictionSets:
             prior, even = posterior.log_classes(), even_classes(len(self._state.classes))
             posterior = posterior.with_classes(even)
         else:
-            rows = self._state.labelled((self._rows,), self.fit.unseen, self._judged)
+            rows = labelled_rows(self._state, (self._rows,), self.fit.unseen, self._judged)
             left_out = self.fit.fitted.left_out_rows(rows, self._judged.weight)
         rows_new = ReadRows(posterior, encoded, n_rows)
         codes, weight = left_out.codes, left_out.weight
@@ -232,7 +232,7 @@ class PredictionSets:
 
     def _fit_under(self, state: TrainingState) -> AugmentedFit:
         """Return the fit in a state of its rows that may know more levels."""
-        fitted, rows = self.fit.fitted, state.labelled((self._rows,), self.fit.unseen)
+        fitted, rows = self.fit.fitted, labelled_rows(state, (self._rows,), self.fit.unseen)
         problem, n_levels = state.problem(fitted.class_prior), _n_levels(state.schema)
         weight = rows.weight * self._rows.copies.counting
         log_proba = fitted.posterior.log_proba

@@ -13,7 +13,7 @@ from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.inference import Draws, Method, Posterior, Report, choose
 from bayesgen.inference.draws import chained, flat, mapped
 from bayesgen.likelihoods.base import blanked, is_missing
@@ -195,7 +195,7 @@ class LikelihoodPrior(PriorModel):
         report = Report("prior", converged=True, outcome=Words("Draws from the prior."))
         problem, draws = self.problem, chained(params, n)
         components = Draws(problem.reader, report, draws, problem.model.blocks)
-        return Fitted(self.state, Posterior(components), self.prior)
+        return Fitted(self.state, self.prior, Posterior(components))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -230,7 +230,7 @@ class ProgramPrior(PriorModel):
             program=self.state.program,
             labels_alike=True,
         )
-        return FittedProgram(self.state, Posterior(draws), self.prior)
+        return FittedProgram(self.state, self.prior, Posterior(draws))
 
 
 def sampled(

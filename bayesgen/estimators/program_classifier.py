@@ -18,9 +18,9 @@ from bayesgen.errors.data import complex_array, levels_for_a_program, no_rows_in
 from bayesgen.errors.operations import no_evidence_in_closed_form, unsupported
 from bayesgen.errors.wording import to_type
 from bayesgen.estimators.fitted import ROW, Fitted
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import Draws, Method
+from bayesgen.inference import Draws, Method, Posterior
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
@@ -156,14 +156,6 @@ class ProgramState(TrainingState):
     program: UserProgram
     rows: ProgramRows | None
 
-    def log_evidence(self, prior: Spec, inference: str) -> float:
-        """Raise: log p(rows, labels) of a program has no closed form.
-
-        Raises:
-            NoAttribute: always.
-        """
-        raise no_evidence_in_closed_form("a program of your own")
-
     def simulate(
         self, values: Mapping[str, np.ndarray], rng: np.random.Generator
     ) -> tuple[dict[str, Traceable], Labels]:
@@ -176,40 +168,20 @@ class ProgramState(TrainingState):
         rows, y = simulate(self.program, values, int(rng.integers(2**31)), shapes)
         return {name: rows[name].astype(dtype) for name, (dtype, _) in self.schema.forms.items()}, y
 
-    def to_keep(self) -> "ProgramState":
-        """Return the state without the rows."""
-        return dataclasses.replace(self, rows=None)
-
-    def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramDraws:
-        """Return draws of the parameters of a program, warning where it has not converged.
-
-        Raises:
-            InvalidProgram: the program violates the required form, or the prior is a number.
-        """
-        number = isinstance(prior, int | float | np.number)
-        if number and prior != 1.0:
-            raise InvalidProgram(
-                "class_prior is {value!r}, but a program states its own prior of the class "
-                "probabilities.",
-                "Bind it there, functools.partial(model, class_rows=...), or pass known "
-                'probabilities, class_prior="uniform".',
-                value=prior,
-            )
-        draws = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
-        if not draws.report.converged:
-            warn(NotConverged("{outcome}", outcome=draws.report.outcome))
-        if number:
-            return draws
-        require_possible(prior, self.classes)
-        known = class_prior(prior, self.classes, self.statistics.count, frequencies=False)
-        return draws.with_classes(known)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedProgram(Fitted):
     """A fitted program: the schema of its rows, and its posterior."""
 
     state: ProgramState
+
+    def log_evidence(self) -> float:
+        """Raise: log p(rows, labels) of a program has no closed form.
+
+        Raises:
+            NoAttribute: always.
+        """
+        raise no_evidence_in_closed_form("a program of your own")
 
     @property
     def draws(self) -> ProgramDraws:
@@ -342,6 +314,37 @@ def new_state(
         unlabelled = {"x": schema.encode(other.table), "weight": weight * other.weight}
     observed = ProgramRows(schema.encode(labelled.table), y, labelled.weight, unlabelled)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
+
+
+def inferred(state: ProgramState, inference: str | Method, prior: Spec, seed: int) -> FittedProgram:
+    """Return a program with draws of its parameters, warning where they have not converged.
+
+    Args:
+        state: with the training rows, which the result does not keep.
+        inference: the inference= argument.
+        prior: of the classes.
+        seed: of the draws.
+
+    Raises:
+        InvalidProgram: the program violates the required form, or the prior is a number.
+    """
+    number = isinstance(prior, int | float | np.number)
+    if number and prior != 1.0:
+        raise InvalidProgram(
+            "class_prior is {value!r}, but a program states its own prior of the class "
+            "probabilities.",
+            "Bind it there, functools.partial(model, class_rows=...), or pass known "
+            'probabilities, class_prior="uniform".',
+            value=prior,
+        )
+    draws = infer_program(state.program, cast(ProgramRows, state.rows), inference, seed)
+    if not draws.report.converged:
+        warn(NotConverged("{outcome}", outcome=draws.report.outcome))
+    if not number:
+        require_possible(prior, state.classes)
+        known = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
+        draws = draws.with_classes(known)
+    return FittedProgram(dataclasses.replace(state, rows=None), prior, Posterior(draws))
 
 
 def read(estimator: BaseEstimator, X: object, *, reset: bool) -> ProgramTable:

@@ -5,7 +5,7 @@ from textwrap import indent, wrap
 
 from bayesgen.classes import Spec
 from bayesgen.errors.operations import no_program
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.inference.missing import with_one_prior
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.program_text import block_text

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from bayesgen.errors import BayesgenWarning, deduplicate_warnings
-from bayesgen.estimators.fitted import Fitted
-from bayesgen.estimators.training import check_rows_of_fit
+from bayesgen.estimators.fitted import Fitted, check_rows_of_fit
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows

@@ -1,5 +1,6 @@
 """Saving of a fitted classifier: estimators and programs as parts and back."""
 
+import dataclasses
 import functools
 import inspect
 import os
@@ -14,7 +15,8 @@ from sklearn.base import BaseEstimator
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import (
     Components,
@@ -43,6 +45,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "estimator": (BaseEstimator,),
     "likelihood": (Likelihood,),
     "statistics": (Statistics,),
+    "fitted": (Fitted,),
     "posterior": (Posterior,),
     "components": (Components,),
     "readout": (Readout,),
@@ -65,8 +68,6 @@ VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 ROWS = "_training"
 """Attribute of the rows of the fit."""
 
-PRIOR = "_prior_of_fit"
-"""The class prior that a fit took, of which a file holds a Series as a mapping."""
 ROUTING = "_metadata_request"
 """Attribute that set_fit_request leaves on an estimator; it concerns callers and is not saved."""
 
@@ -142,6 +143,10 @@ class ModelFile(Registry):
         """
         if value is not None and value is self.story:
             return PROGRAM, {"path": import_path(value)}
+        if isinstance(value, Fitted):
+            # of which a file holds a Series as a mapping
+            prior = arguments.by_label("class_prior", value.class_prior)
+            value = dataclasses.replace(value, class_prior=prior)
         if not isinstance(value, BaseEstimator):
             return super().apart(value)
         cls, stated = type(value), value.get_params(deep=False)
@@ -155,8 +160,6 @@ class ModelFile(Registry):
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
-        if PRIOR in fitted:
-            fitted[PRIOR] = arguments.by_label("class_prior", fitted[PRIOR])
         if self.rows and value is self.root:
             fitted[ROWS] = [rows.as_data() for rows in self.rows]
         return self.name_of(cls), {"parameters": parameters, "fitted": fitted}

@@ -65,7 +65,7 @@ from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
 from bayesgen.estimators.stack.weighing import Judges
-from bayesgen.estimators.training import Temper
+from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import with_its_rows
@@ -245,6 +245,19 @@ class StackedClassifier(Classifier):
         self.groups = groups
         self.random_state = random_state
         self.progress = progress
+
+    @property
+    def report_(self) -> Report:
+        """The report of the fit: seconds, verdict, details."""
+        check_is_fitted(self)
+        return self._report
+
+    @report_.setter
+    def report_(self, report: Report) -> None:
+        self._report = report
+
+    def _record_seconds(self, seconds: float) -> None:
+        self._report = dataclasses.replace(self._report, seconds=seconds)
 
     # -- parameters --------------------------------------------------------------------------------
 
@@ -711,7 +724,7 @@ class StackedClassifier(Classifier):
         check_is_fitted(self)
         state = next(iter(self.members_.values())).state_
         members = self._fitted_members()
-        return FittedStack(state, self._fitted_posterior(), self._prior_of_fit, members)
+        return FittedStack(state, self._prior_of_fit, self._fitted_posterior(), members=members)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         return self._fitted_members().cells(self._column_names(), what)

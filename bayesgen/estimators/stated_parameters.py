@@ -29,8 +29,8 @@ class Slot:
     shape: tuple[int, ...]
 
 
-def stated_posterior(fitted: Fitted, stated: Mapping[str, Any]) -> Posterior:
-    """Return the posterior at stated parameters; see `Classifier.with_parameters`."""
+def stated(fitted: Fitted, stated: Mapping[str, Any]) -> Fitted:
+    """Return the model at stated parameters; see `Classifier.with_parameters`."""
     families = fitted.posterior.families
     shapes = fitted.posterior.components.parameters(np.random.default_rng(0), 1)
     if not families or "class" not in shapes:
@@ -63,7 +63,8 @@ def stated_posterior(fitted: Fitted, stated: Mapping[str, Any]) -> Posterior:
     every = {name: moved.get(name, {}) for name in families}
     report = Report("stated", converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
-    return Posterior(point_estimate(params, families, fitted.posterior.reader, report))
+    components = point_estimate(params, families, fitted.posterior.reader, report)
+    return dataclasses.replace(fitted, inferred=Posterior(components))
 
 
 def _slot(

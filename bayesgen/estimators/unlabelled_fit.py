@@ -18,9 +18,11 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import shown
-from bayesgen.estimators.judged_rows import judged_rows
+from bayesgen.estimators.fit import warn_of
+from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.judged_rows import judged_rows, labelled_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined
 from bayesgen.inference import (
     MAP,
@@ -31,6 +33,7 @@ from bayesgen.inference import (
     Exact,
     Expected,
     Method,
+    Posterior,
     choose,
     method_of,
 )
@@ -70,7 +73,7 @@ HARM = 1.0
 """Standard errors by which labeled rows left out must lose for a warning."""
 
 
-def infer(
+def semi_supervised(
     state: TrainingState,
     seen: Sequence[TrainingRows],
     inference: str | Method,
@@ -79,10 +82,10 @@ def infer(
     seed: int,
     *,
     unseen: str,
-) -> tuple[TrainingState, Inferred]:
-    """Return the state and what inference made of rows of which some have no label.
+) -> tuple[Fitted, Joint | None]:
+    """Return the model of rows of which some have no label, and what these are expected to be.
 
-    The state has what is expected of these. Warns of doubtful results.
+    Its state has what is expected of them. Warns of doubtful results.
 
     Args:
         state: of the labeled rows.
@@ -95,14 +98,7 @@ def infer(
     """
     if state.statistics.groups:
         refuse("groups=", "the priors of groups are guessed from labeled rows")
-    rows = _unlabelled_rows(state, seen, unseen)
-    if not state.likelihoods:
-        # of a program of the user's own
-        components = state.infer(inference, prior, seed)
-        labels = unlabelled.mean_labels(cast(Draws, components), rows.encoded, rows.n_rows)
-        details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}
-        components.report.details.update(details)
-        return state, Inferred(components, labels)
+    rows = unlabelled_rows(state, seen, unseen)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
@@ -116,7 +112,7 @@ def infer(
         guesses = state.statistics + rows.statistics(state.likelihoods, shares)
         completed = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses))
         judged = judged_rows(seen, state.classes, len(state.schema.used()))
-        labelled = state.labelled(seen, unseen, judged)
+        labelled = labelled_rows(state, seen, unseen, judged)
         judges = dataclasses.replace(labelled.left_out, weight=judged.weight)
         few = np.flatnonzero(shares_of(labelled.y, len(state.classes)).sum(axis=0) < 2)
         if isinstance(weight, str) and len(few):
@@ -149,8 +145,26 @@ def infer(
     guesses = cast(ExpectedLabels, completed.unlabelled).guesses
     expected = ExpectedLabels(guesses, inferred.added, inferred.shares)
     state = dataclasses.replace(state, unlabelled=expected)
-    state.warn_of(inferred.components)
-    return state, inferred
+    warn_of(state, inferred.components)
+    return Fitted(state, prior, Posterior(inferred.components)), inferred.labels
+
+
+def of_program(
+    fitted: Fitted, seen: Sequence[TrainingRows], weight: Weight, *, unseen: str
+) -> tuple[Fitted, Joint]:
+    """Return the fitted program of a user's own, and what rows without a label are expected to be.
+
+    Args:
+        fitted: the program, which has summed over their classes.
+        seen: all rows.
+        weight: of an unlabeled row.
+        unseen: the argument of the classifier.
+    """
+    rows = unlabelled_rows(fitted.state, seen, unseen)
+    draws = cast(Draws, fitted.posterior.components)
+    labels = unlabelled.mean_labels(draws, rows.encoded, rows.n_rows)
+    details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}
+    return fitted.with_details(details), labels
 
 
 def stated_weight(weight: Weight) -> float:
@@ -242,7 +256,7 @@ def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Me
     return method if weight == LEARN else Expected(draws=method.draws)
 
 
-def _unlabelled_rows(
+def unlabelled_rows(
     state: TrainingState, seen: Sequence[TrainingRows], unseen: str
 ) -> UnlabelledRows:
     """Return the rows without a label as likelihoods read them."""
@@ -264,7 +278,7 @@ def _with_likelier_guesses(
     labels a class lost .16 nat by them at a weight near 0.
     """
     alone = dataclasses.replace(completed, unlabelled=None)
-    gain = own_logs(alone.leave_one_out(prior, labelled), judges)
+    gain = own_logs(Fitted(alone, prior).leave_one_out(labelled), judges)
     gain -= _left_out_logs(completed.problem(prior), judges)
     if gain @ judges.weight <= STRONG:
         return completed

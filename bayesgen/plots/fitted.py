@@ -24,7 +24,6 @@ class Predicting(Protocol):
 class FittedClassifier(Predicting, Protocol):
     """A fitted classifier of this library."""
 
-    report_: Report
     fit: Callable[..., Any]
     decision_function: Callable[..., Any]
     predict_interval: Callable[..., Any]
@@ -36,6 +35,10 @@ class FittedClassifier(Predicting, Protocol):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the arguments."""
+
+    @property
+    def report_(self) -> Report:
+        """The report of the inference."""
 
     @property
     def inference_(self) -> str:

@@ -1,5 +1,6 @@
 """A fitted model stays as it is when the caller edits what was passed to it."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -133,7 +134,7 @@ class Careless(bg.NaiveBayes):
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
-        self._prior_of_fit = self.class_prior
+        self.fitted_ = dataclasses.replace(self.fitted_, class_prior=self.class_prior)
         return self
 
 

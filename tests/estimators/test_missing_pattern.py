@@ -116,7 +116,7 @@ def test_a_power_of_the_pattern_is_averaged_by_leave_one_out(make):
     state = clf.state_
     encoded = state.schema.encode(read_table(X))
     rows = LabelledRows(encoded, codes, *np.ones((2, len(y))))
-    scores = state.leave_one_out(1.0, rows)
+    scores = clf.fitted_.leave_one_out(rows)
     others, mine = scores.parts[:, :3].sum(axis=1), scores.parts[:, 3:].sum(axis=1)
     for power in POWERS:
         joint = scores.log_classes + others + power * mine

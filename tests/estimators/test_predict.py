@@ -78,7 +78,7 @@ def test_with_class_prior_is_bayes_rule(method, spec, passengers):
     X, y = passengers
     clf = bg.NaiveBayes(inference=method, random_state=0).fit(X, y)
     other = clf.with_class_prior(spec)
-    old = np.exp(clf._posterior.log_classes())
+    old = np.exp(clf.fitted_.posterior.log_classes())
     new = np.array([0.5, 0.5] if spec == "uniform" else [0.9, 0.1])
     expected = clf.predict_proba(X) * new / old
     expected /= expected.sum(axis=1, keepdims=True)
@@ -86,7 +86,7 @@ def test_with_class_prior_is_bayes_rule(method, spec, passengers):
     # the same as fitting under it, and the first one has not changed
     again = bg.NaiveBayes(class_prior=spec, inference=method).fit(X, y)
     np.testing.assert_allclose(again.predict_proba(X), expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.exp(clf._posterior.log_classes()), old)
+    np.testing.assert_allclose(np.exp(clf.fitted_.posterior.log_classes()), old)
     if method == "exact":
         _, labels = other.sample(400, random_state=0)
         # five standard errors (false alarm 6e-7)

@@ -274,7 +274,7 @@ def law_power_of_the_pattern(folder):
     X["d"] = rng.normal(size=160)
     stack = bg.StackedClassifier(["naive", "bins"], random_state=0).fit(X, y)
     for name, classifier in stack.members_.items():
-        powers = classifier._posterior.readout.pool.mean_weights
+        powers = classifier.fitted_.posterior.readout.pool.mean_weights
         assert 0.1 < powers.min() < 0.9, name
         expected = -classifier.loo(X, y)["log_proba"].mean()
         assert stack.report_.details[f"leave-one-out log loss of {name}"] == pytest.approx(

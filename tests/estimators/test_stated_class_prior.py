@@ -6,7 +6,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument
-from bayesgen.estimators import training
+from bayesgen.estimators import fit, fitted
 from bayesgen.estimators.judged_rows import LOSS, LOSS_UNDER_PRIOR
 from bayesgen.estimators.stack import member
 from bayesgen.estimators.stack.fitted import FittedStack
@@ -114,7 +114,7 @@ def test_a_stated_prior_is_applied_after_learning(case):
 
 @pytest.mark.parametrize("case", LEARNED)
 def test_fault_learned_under_the_stated_prior(case, monkeypatch):
-    for module in (training, member):
+    for module in (fit, fitted, member):
         monkeypatch.setattr(module, "prior_of_learning", lambda spec: spec)
     with pytest.raises(AssertionError):
         law(case)

@@ -1,6 +1,7 @@
 """Classifiers of every case, fitted as users fit them, for the tests of explanations."""
 
 import copy
+import dataclasses
 import functools
 import warnings
 
@@ -36,8 +37,8 @@ def fitted(name: str, method: str) -> bg.GenerativeClassifier:
         clf.fit(X, y)
     if method == "draws":
         clf = copy.copy(clf)
-        drawn = diagnose.draws_of(clf._posterior, np.random.default_rng(0), 40)
-        clf._posterior = Posterior(drawn)
+        drawn = diagnose.draws_of(clf.fitted_.posterior, np.random.default_rng(0), 40)
+        clf.fitted_ = dataclasses.replace(clf.fitted_, inferred=Posterior(drawn))
     return clf
 
 

@@ -99,7 +99,7 @@ def test_a_naive_cell_is_its_own_bayes_factor(titanic):
     """Whatever the order of the columns: the log of the ratio of two predictive densities."""
     clf, X, _ = titanic
     parts = clf.evidence(X[:40])
-    post = clf._posterior.components.model.blocks
+    post = clf.fitted_.posterior.components.model.blocks
     t = post["normal"].log_predictive(clf._read_rows(X[:40]).encoded["normal"])
     np.testing.assert_allclose(parts["age"], t[:, 1] - t[:, 0], atol=1e-9)
     np.testing.assert_allclose(clf.evidence(X[:40], order="shapley"), parts, atol=1e-9)
@@ -173,7 +173,7 @@ def test_intervals_are_quantiles_of_the_posterior():
     clf = bg.NaiveBayes(bg.Bernoulli(), random_state=0).fit(X, y)
     row = np.array([[1.0, np.nan]])
     value, low, high = clf.evidence(row, interval=0.8)
-    (block,) = clf._posterior.components.model.blocks.values()
+    (block,) = clf.fitted_.posterior.components.model.blocks.values()
     yes, no = block.rows * block.prob, block.rows * (1 - block.prob)
     logs = np.log(rng.beta(yes[:, 0], no[:, 0], (200_000, 2)))
     ratio = logs[:, 1] - logs[:, 0]

@@ -271,7 +271,7 @@ def test_loo_keeps_the_weights():
         read = other._read_rows(X.iloc[[i]])
         posterior, rows, n = read.posterior, read.encoded, read.n_rows
         scores = posterior.scores(rows, n)
-        assert found[i] == pytest.approx(clf._posterior.log_proba(scores)[0, y[i]], abs=1e-9)
+        assert found[i] == pytest.approx(clf.fitted_.posterior.log_proba(scores)[0, y[i]], abs=1e-9)
 
 
 def coverage(priors, tables, *, shrunk=1.0, n=100, classes=3):

@@ -52,7 +52,7 @@ def test_learned_powers_weigh_by_rows_left_out():
             scores[g] += logs[k] - np.logaddexp.reduce(logs)
     scores += np.where(powers.POWERS <= 1, 1, -4) * np.log(powers.POWERS)
     weights = np.exp(scores - np.logaddexp.reduce(scores))
-    np.testing.assert_allclose(clf._posterior.readout.weights, weights, rtol=1e-7)
+    np.testing.assert_allclose(clf.fitted_.posterior.readout.weights, weights, rtol=1e-7)
     direct = bg.NaiveBayes().fit(X, y)
     joint, prior = direct.predict_joint_log_proba(X), direct._fitted_posterior().log_classes()
     parts = [

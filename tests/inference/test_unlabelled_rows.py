@@ -34,7 +34,7 @@ def test_rows_without_a_label_count_for_their_classes():
     clf = bg.NaiveBayes(bg.Normal(mean=20, variance=1.0), unlabelled=1)
     clf.fit(x, [0, 1, *6 * [None]])
     # labels are certain, so Beta(1 + 7, 1 + 1)
-    np.testing.assert_allclose(np.exp(clf._posterior.log_classes()), [0.2, 0.8], atol=1e-9)
+    np.testing.assert_allclose(np.exp(clf.fitted_.posterior.log_classes()), [0.2, 0.8], atol=1e-9)
 
 
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):

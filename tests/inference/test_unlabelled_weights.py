@@ -85,7 +85,7 @@ def test_a_left_out_row_loses_the_expectation_of_its_missing_cells(name):
 def test_answers_are_averaged_over_weights():
     X, marked, _ = few_labels()
     clf = bg.NaiveBayes().fit(X, marked)
-    found = clf._posterior.components
+    found = clf.fitted_.posterior.components
     assert clf.inference_ == "expected"
     assert found.weights.sum() == pytest.approx(1.0)
     read = clf._read_rows(X)
@@ -252,7 +252,7 @@ def test_intervals_have_the_spread_of_both_weights_and_parameters():
     mean = (draws * draws["weight"]).sum("draw")
     # 1,000 draws, fewer of small weights
     np.testing.assert_allclose(mean, clf.predict_proba(X[::10]), atol=0.05)
-    few = clf._posterior.components.with_draws(100)
+    few = clf.fitted_.posterior.components.with_draws(100)
     assert sum(member.draws for member in few.members) <= 100 + len(few.members)
 
 

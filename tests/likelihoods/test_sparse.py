@@ -36,7 +36,7 @@ def fit(
 ) -> bg.NaiveBayes:
     with pytest.MonkeyPatch.context() as patch:
         # the column of zeros is told of once a fit where it says nothing
-        patch.setattr("bayesgen.estimators.training.warn", lambda warning: None)
+        patch.setattr("bayesgen.estimators.fit.warn", lambda warning: None)
         clf = bg.NaiveBayes(LIKELIHOODS[name], inference=method, random_state=0)
         return clf.fit(x, y, **more)
 
@@ -129,7 +129,7 @@ def test_densities_under_draws_that_a_row_updates_are_those_of_dense_rows(name):
     x, y = rows(name)
     fresh = rows(name, 6, seed=3)[0].astype(float)
     fresh[np.random.default_rng(4).random(fresh.shape) < 0.3] = np.nan
-    (family,) = fit(name, x, y)._posterior.families.values()
+    (family,) = fit(name, x, y).fitted_.posterior.families.values()
     # without the column of zeros, where that says nothing
     fresh = fresh[:, : next(iter(family.arrays().values())).shape[1]]
     own = np.tile(np.arange(6) % 3, (5, 1))

@@ -386,7 +386,7 @@ def test_the_file_can_be_read_by_numpy_and_zipfile(tmp_path):
     clf = fitted()
     clf.save(tmp_path / "model.bgm")
     with np.load(tmp_path / "model.bgm", allow_pickle=False) as file:
-        mean = file["fitted/state/statistics/blocks/normal/mean"]
+        mean = file["fitted/fitted/state/statistics/blocks/normal/mean"]
         assert mean.shape == (3, 4)
     with zipfile.ZipFile(tmp_path / "model.bgm") as file:
         assert file.testzip() is None

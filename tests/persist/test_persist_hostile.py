@@ -208,7 +208,7 @@ def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
 # -- forged arrays ---------------------------------------------------------------------------------
 
 HUGE = 10**15
-MEAN = "posterior/components/params/normal/mean.npy"
+MEAN = "inferred/components/params/normal/mean.npy"
 SHAPED = [
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(HUGE,) * 9), "not as large as its shape"),
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(-1, -1, 3, 1)), "ValueError|negative"),

@@ -117,7 +117,7 @@ def test_densities_follow_the_formula(name):
     formula = [[ROWS[name](point, take(x, i), k) for k in range(3)] for i in range(len(y))]
     expected = np.log(point["class_probs"]) + formula
     np.testing.assert_allclose(clf.predict_joint_log_proba(x), expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(np.exp(clf._posterior.log_classes()), point["class_probs"])
+    np.testing.assert_allclose(np.exp(clf.fitted_.posterior.log_classes()), point["class_probs"])
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_programs_of_correlated_columns_serve_tables_with_gaps(name, tmp_path):
     clf = bg.GenerativeClassifier(story=program.model, inference="map").fit(X, y)
     assert clf.score(X, y) > 0.94
     nothing = clf.predict_proba(X[:1] * np.nan)
-    np.testing.assert_allclose(nothing[0], np.exp(clf._posterior.log_classes()), rtol=1e-9)
+    np.testing.assert_allclose(nothing[0], np.exp(clf.fitted_.posterior.log_classes()), rtol=1e-9)
     clf.save(tmp_path / "model.bgm")
     again = bg.load(tmp_path / "model.bgm", story=program.model)
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))

@@ -18,7 +18,7 @@ from bayesgen.errors.sources import (
 )
 from bayesgen.errors.wording import Code
 from bayesgen.estimators.estimator import Estimator
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.merging import merged
@@ -204,7 +204,7 @@ def learned_from(
     if cluster is None:
         with labelled.parts(progress) as parts:
             learner = learned(classifier, labelled, parts)
-        state = getattr(learner, "state_", None)
+        state = learner.state_ if hasattr(learner, "fitted_") else None
     else:
         learner, state = learned_on_cluster(classifier, labelled, cluster)
     if state is None:
@@ -222,7 +222,7 @@ def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C
     learner = with_its_rows(classifier)
     for part in parts:
         with part.located():
-            rows = labelled.rows(learner, part, reset=not hasattr(learner, "state_"))
+            rows = labelled.rows(learner, part, reset=not hasattr(learner, "fitted_"))
             if rows is None:
                 continue
             learner._accumulate(rows)
@@ -247,7 +247,7 @@ def learned_on_cluster(
     learner = learned(classifier, labelled, [head])
     prototype = with_its_rows(learner)
     # the first rows come again in their partition
-    prototype.state_ = learner.state_.without_rows()
+    prototype._wait(learner.state_.without_rows())
     # the dataframe itself stays here
     columns = Source(source.name, lambda _: iter(()), source.names)
     labelled = dataclasses.replace(labelled, source=columns)

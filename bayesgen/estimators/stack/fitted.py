@@ -231,7 +231,7 @@ class StackRows(explain.Rows):
 class FittedStack(Fitted):
     """Fitted members; state: of the first one."""
 
-    members: Members
+    members: Members = dataclasses.field(kw_only=True)
 
     def loo(self, rows: LabelledRows, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
@@ -266,9 +266,8 @@ class FittedStack(Fitted):
         cells = mixture.by_member(gone.encoded)
         for name, member in self.members.by_name.items():
             posterior = mixture.members[name]
-            fitted = Fitted(member.state, posterior, member.classifier._prior_of_fit)
             own = dataclasses.replace(rows, encoded=by_member[name])
-            scores = fitted.leave_one_out(own)
+            scores = member.classifier.fitted_.leave_one_out(own)
             left_out[name] = MemberScores(scores, posterior.readout)
         if (joint := interactions.joint) is not None:
             log_density = joint.left_out(cells[joint.title], y, away)

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.estimators.judged_rows import JudgedRows
+from bayesgen.estimators.judged_rows import JudgedRows, labelled_rows
 from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import BAYES, Misfit
@@ -67,7 +67,7 @@ class JudgedCells:
             seed: of a forest.
         """
         state, read = member.state, member.read(rows, reset=False)
-        labelled = state.labelled((read,), member.classifier.unseen, judged).left_out
+        labelled = labelled_rows(state, (read,), member.classifier.unseen, judged).left_out
         judged = judged.counted if judged.sampled else judged
         # in the order of the blocks, which is that of names: positions are in that of the table
         places = {place: name for name, place in state.column_positions().items()}

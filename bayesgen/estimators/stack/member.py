@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,8 +11,9 @@ from bayesgen.classes import Spec, class_prior, is_stated, prior_of_learning, re
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.judged_rows import JudgedRows
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.judged_rows import JudgedRows, labelled_rows
+from bayesgen.estimators.state import TrainingState
+from bayesgen.estimators.tempered import with_pattern_power
 from bayesgen.estimators.training_rows import TableEncoder, TrainingRows
 from bayesgen.inference import (
     BAYES,
@@ -137,7 +137,7 @@ class Member:
     @property
     def posterior(self) -> Posterior:
         """The posterior of a member that was fitted to at least two classes."""
-        return cast(Posterior, self.classifier._posterior)
+        return self.classifier.fitted_.posterior
 
     @property
     def derived(self) -> dict[Name, Column]:
@@ -201,12 +201,11 @@ class Member:
             classes: of the result; a class absent from a fold's training rows has probability 0.
             judged: the rows to predict.
         """
-        clf, posterior = self.classifier, self.posterior
-        labelled = self.state.labelled((read,), clf.unseen, judged)
+        fitted, posterior = self.classifier.fitted_, self.posterior
+        labelled = labelled_rows(self.state, (read,), self.classifier.unseen, judged)
         if self.subtracts_rows:
             # under the class frequencies of the rows that are left out
-            prior = prior_of_learning(clf._prior_of_fit)
-            scores = self.state.leave_one_out(prior, labelled)
+            scores = fitted.under_frequencies().leave_one_out(labelled)
             judgement = MemberScores(scores, posterior.readout)
             if self.learns_pattern:
                 return self.weigh_pattern(judgement, labelled.left_out.y, judged)
@@ -250,11 +249,12 @@ class Member:
             y: classes of these rows.
             judged: these rows.
         """
-        weighed = self.state.with_pattern_power(self.posterior, judgement.scores, y, judged)
-        if weighed is self.posterior:
+        fitted = self.classifier.fitted_
+        weighed = with_pattern_power(fitted, judgement.scores, y, judged)
+        if weighed is fitted:
             return judgement
-        self.classifier._posterior = weighed
-        return dataclasses.replace(judgement, readout=weighed.readout)
+        self.classifier.fitted_ = weighed
+        return dataclasses.replace(judgement, readout=weighed.posterior.readout)
 
 
 def split_in_pool(members: Mapping[str, Member]) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from bayesgen.errors import InvalidData
-from bayesgen.estimators import training
+from bayesgen.estimators import fit
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.member import Member
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.progress_bar import Progress
 
@@ -74,4 +74,4 @@ def with_rows(
     if not closed:
         return state.under(schema, state.classes)
     unseen = member.classifier.unseen
-    return state + training.learn(rows, schema, state.likelihoods, state.classes, unseen=unseen)
+    return state + fit.learn(rows, schema, state.likelihoods, state.classes, unseen=unseen)

@@ -13,7 +13,7 @@ from bayesgen.estimators.column_blocks import features
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
 from bayesgen.estimators.naive_bayes import NaiveBayes
-from bayesgen.estimators.training import Temper
+from bayesgen.estimators.tempered import Temper
 from bayesgen.likelihoods import (
     Categorical,
     JointCategorical,

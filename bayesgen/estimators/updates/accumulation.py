@@ -9,8 +9,9 @@ import numpy as np
 
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import ALL_ROWS
+from bayesgen.estimators.fit import learn, with_power_transforms
 from bayesgen.estimators.likelihood_checks import check_sparse
-from bayesgen.estimators.training import TrainingState, learn, with_power_transforms
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.schema import GROUPS, Schema

@@ -9,8 +9,8 @@ import numpy as np
 from bayesgen.errors import BayesgenError, UnsupportedOperation, Words
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.operations import never_fitted
-from bayesgen.estimators import training
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators import fit
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods import Statistics
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, Sum, is_whole, judged, rests
@@ -45,7 +45,7 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
             existing=state.classes.tolist(),
         )
     _require_levels(state.schema, rows.table)
-    learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
+    learned = fit.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
     exact = is_whole(rows.weight) and is_whole(state.statistics.count)
     left = _without(state, learned.statistics, exact=exact, most=ERROR)
     groups = dict(state.statistics.groups)
@@ -77,7 +77,7 @@ def require_among(state: TrainingState, rows: TrainingRows) -> None:
     Raises:
         UnsupportedOperation: with column and class.
     """
-    learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="missing")
+    learned = fit.learn(rows, state.schema, state.likelihoods, state.classes, unseen="missing")
     _without(state, learned.statistics, exact=False, most=np.inf)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words
 from bayesgen.errors.operations import ALL_ROWS, columns_of_one
-from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods import Likelihood
 from bayesgen.schema import GROUPS, MISSING, Schema
