@@ -22,6 +22,7 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior
@@ -44,6 +45,17 @@ class Vectorizer(Protocol):
 
     def transform(self, texts: list[str], /) -> object:
         """Return the word counts of texts."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class WordsRecipe(Recipe):
+    """The recipe of texts. binary: whether a count becomes the presence of its word."""
+
+    binary: bool
+
+    def own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        """Return counts, or which of them are above 0; arguments as `Recipe.own_table`."""
+        return table.presence() if self.binary else table
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -134,6 +146,9 @@ class BagOfWords(Classifier):
             )
         return super().merge(other)
 
+    def _recipe(self) -> Recipe:
+        return WordsRecipe(**self._options(), binary=self.binary)
+
     def _blocks(self, table: Table) -> Blocks:
         return {BLOCK: (self._likelihood(), table.names)}
 
@@ -181,9 +196,6 @@ class BagOfWords(Classifier):
         self._known_words = _words(self._vectorizer)
         table = super()._read(counts, reset=True)
         return table if self._known_words is None else named(table, self._known_words)
-
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        return table.presence() if self.binary else table
 
     def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
         """Return a vectorizer fitted to texts, and their counts."""

@@ -198,7 +198,7 @@ class Classifier(Estimator):
         Memory is needed for one part and its state. The result is that of `fit` with all rows: new
         classes and levels may appear in any part.
         """
-        if learns := self._learned_from(()):
+        if learns := self._recipe().learned_from(()):
             name, value = next(iter(learns.items()))
             raise needs_rows_in_memory(f"{name}={value!r}")
         if getattr(self, "story", None) is not None:
@@ -247,12 +247,12 @@ class Classifier(Estimator):
         self._require_statistics("partial_fit")
         reset = not hasattr(self, "fitted_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
-        state, seed, seen = self._discounted(discount)._accumulated(rows, classes)
+        waiting, seed, seen = self._discounted(discount)._accumulated(rows, classes)
         # rows of one class may not determine what is predicted of others: that is seen when asked
-        several = np.count_nonzero(state.statistics.count) >= 2
-        if (reset and several) or not self._defers(state, seen):
-            return self._finish_fit(state, seed, seen)
-        self._wait(state)
+        several = np.count_nonzero(waiting.state.statistics.count) >= 2
+        if (reset and several) or not self._defers(waiting, seen):
+            return self._finish_fit(waiting, seed, seen)
+        self._wait(waiting)
         self._seed, self._training = seed, ()
         return self
 
@@ -286,7 +286,7 @@ class Classifier(Estimator):
         self._require_statistics("merge")
         merging.require_same_model(self, other)
         earlier, later = self._training, other._training
-        learned = self._learned_from((*earlier, *later))
+        learned = self._recipe().learned_from((*earlier, *later))
         if self.state_.unlabelled is not None or other.state_.unlabelled is not None:
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
@@ -330,7 +330,7 @@ class Classifier(Estimator):
         """
         self._require_statistics("forget")
         check_is_fitted(self)
-        learned = self._learned_from(self._training)
+        learned = self._recipe().learned_from(self._training)
         if self.state_.unlabelled is not None:
             learned["unlabelled"] = self.unlabelled
         forgetting.require_statistics(learned)
@@ -513,7 +513,7 @@ class Classifier(Estimator):
         n, rng = arguments.count("n", n), self._generator(random_state)
         encoded, y = fitted.simulate(n, rng, code)
         if not gaps:
-            encoded = self._without_pattern(encoded)
+            encoded = fitted.without_pattern(encoded)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
 
     def sample_prior(
@@ -555,7 +555,7 @@ class Classifier(Estimator):
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from training rows."""
-        state = self._new_state(rows, rows.classes)
+        state = self._recipe().first_state(rows, rows.classes)
         return prior_model.LikelihoodPrior(
             state,
             self.class_prior,
@@ -806,7 +806,7 @@ class Classifier(Estimator):
         return self._typicality(self._read_rows(X), draws)
 
     def _typicality(self, rows: ReadRows, draws: int) -> Float[np.ndarray, " row"]:
-        shown = dataclasses.replace(rows, encoded=self._without_pattern(rows.encoded))
+        shown = dataclasses.replace(rows, encoded=self._fitted().without_pattern(rows.encoded))
         return decide.typicality(shown, self._simulated(draws), draws)
 
     # -- explanations ------------------------------------------------------------------------------
@@ -1287,8 +1287,8 @@ class Classifier(Estimator):
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:
-            names, used = self._column_names(), self._used_columns()
-            validation.check_complete(X, names, used, self._schema().container)
+            columns = self._columns_of_fit()
+            validation.check_complete(X, columns.names, columns.used, columns.container)
             require_same_order(X, y=y, sample_weight=sample_weight)
         read, y = self._read_rows(X), validation.membership(y, self.classes_)
         weight = validation.weights_of(sample_weight, read.n_rows)

@@ -4,61 +4,60 @@ import abc
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain
 from bayesgen.calls import checked_calls
-from bayesgen.classes import Spec, kept
+from bayesgen.classes import Spec
 from bayesgen.errors import Cure, UnsupportedOperation
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.errors.data import many_sparse_columns, no_target, sparse_for
-from bayesgen.estimators import (
-    fit,
-    missing_pattern_warning,
-    parameters,
-    unlabelled_fit,
-    validation,
-)
+from bayesgen.errors.data import no_target
+from bayesgen.estimators import parameters, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import (
     Blocks,
     column_keys,
     reads_sparse,
     refuses_negative,
-    with_pattern,
 )
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
-from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting
 from bayesgen.estimators.judged_rows import without_loss_under_prior
-from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.state import TrainingState
-from bayesgen.estimators.tempered import Temper, tempered
+from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
 from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
-from bayesgen.schema import Column, Schema, check_columns
+from bayesgen.schema import check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
-from bayesgen.typing import Encoded, Joint, Self, Traceable
+from bayesgen.typing import Encoded, Joint, Self
 
-SPARSE_CELLS = 500
-"""Columns of sparse rows that `relevance` reads: of 300 rows of counts in 7 s."""
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
-LEARNED = frozenset({"temper", "missing", "power_transform", "bins"})
-"""Arguments that may be learned from rows, which are then kept for the next call."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ColumnsOfFit:
+    """What the columns of later rows are compared with.
+
+    names: of all columns. used: those that some block reads. container: of the table.
+    """
+
+    names: Names
+    used: Collection[Name]
+    container: str
 
 
 @checked_calls
@@ -105,21 +104,26 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _blocks(self, table: Table) -> Blocks:
         """Return the blocks of a table: name -> (likelihood, columns)."""
 
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the table of the columns that the blocks read, some of which may be derived.
+    def _recipe(self) -> Recipe:
+        """Return what the arguments make of rows."""
+        return Recipe(**self._options())
 
-        raw: function that returns the same rows as they were passed.
-        """
-        return table
-
-    def _derived_columns(self) -> dict[Name, Column]:
-        """Return the source column of each derived column; that of bins has the same name."""
-        fitted = self.bins is not None and hasattr(self, "fitted_")
-        return self.state_.schema.binned() if fitted else {}
-
-    def _column_names(self) -> Names:
-        """Return the columns of the table that was fitted."""
-        return self.state_.schema.names
+    def _options(self) -> dict[str, Any]:
+        """Return the fields of the recipe."""
+        return {
+            "estimator": type(self).__name__,
+            "blocks": self._blocks,
+            "class_prior": self.class_prior,
+            "inference": self.inference,
+            "temper": self.temper,
+            "missing": self.missing,
+            "unseen": self.unseen,
+            "unlabelled": self.unlabelled,
+            "power_transform": self.power_transform,
+            "bins": self.bins,
+            "groups": self.groups,
+            "random_state": self.random_state,
+        }
 
     def _reads_sparse(self) -> bool:
         """Return whether rows may be a sparse matrix."""
@@ -200,63 +204,31 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         stated += [] if classes is None else np.asarray(classes).tolist()
         table = self._read(X, reset=reset)
         rows = validation.training_rows(table, X, y, sample_weight, classes=stated, marks=marks)
-        return self._own_rows(rows, reset=reset)
-
-    def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
-        """Return training rows restricted to the columns that the blocks read."""
-        table = self._own_table(rows.table, rows.raw, reset=reset)
-        return rows if table is rows.table else dataclasses.replace(rows, table=table)
+        return self._recipe().own_rows(rows, reset=reset)
 
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
-        seed = fit.drawn_seed(self.random_state, self.inference)
-        return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
-
-    def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
-        """Return the training state of the first call."""
-        own = self._blocks(rows.table)
-        blocks = with_pattern(own, rows.table, self.missing, self.temper)
-        return fit.new_state(
-            rows,
-            blocks,
-            classes,
-            power_transform=self.power_transform,
-            bins=self.bins,
-            unseen=self.unseen,
-            groups=self.groups,
-        )
-
-    def _learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:
-        """Return the arguments, and their values, that are learned from the rows of all calls.
-
-        If any row has no label all are kept, because inference starts from them again.
-        """
-        # not get_params, which reads the signature of the constructor again: a sixth of a batch
-        stated = {name: getattr(self, name) for name in LEARNED & parameters.names_of(type(self))}
-        wanted = {
-            "temper": stated.get("temper") in ("learn", "columns"),
-            "missing": stated.get("missing") == "learn",
-            "power_transform": stated.get("power_transform", False),
-            "bins": stated.get("bins") is not None,
-            "unlabelled": any(part.unlabelled is not None for part in rows),
-        }
-        return {name: getattr(self, name) for name, asks in wanted.items() if asks}
+        recipe = self._recipe()
+        seed = recipe.drawn_seed()
+        waiting = recipe.waiting(recipe.first_state(rows, classes))
+        return self._finish_fit(waiting, seed, (rows,), whole=True)
 
     def _accumulated(
         self, rows: TrainingRows, classes: ArrayLike | None = None
-    ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
-        """Return the training state after more rows, the seed, and the rows to keep.
+    ) -> tuple[Fitted, int, tuple[TrainingRows, ...]]:
+        """Return the model after more rows, not inferred, the seed, and the rows to keep.
 
         classes: declared for these rows; None: those of the rows.
         """
-        declared = rows.classes if classes is None else np.unique(classes)
-        learned = self._learned_from((*self._training, rows))
+        declared, recipe = rows.classes if classes is None else np.unique(classes), self._recipe()
+        learned = recipe.learned_from((*self._training, rows))
         if not hasattr(self, "fitted_"):
             check_declared(rows.classes, declared)
-            seed = fit.drawn_seed(self.random_state, self.inference)
-            return self._new_state(rows, declared), seed, (rows,) if learned else ()
+            seed = recipe.drawn_seed()
+            first = recipe.waiting(recipe.first_state(rows, declared))
+            return first, seed, (rows,) if learned else ()
         accumulation.require_groups(self.state_.schema, self.groups)
         if not self._training:
             had_unlabelled = self.state_.unlabelled is not None
@@ -266,26 +238,17 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         if self.unlabelled is not None:
             check_mark(self.state_.classes, united)
         check_declared(rows.classes, united)
-        state = accumulation.state_after(
-            self.state_,
-            calls,
-            united,
-            power_transform=self.power_transform,
-            bins=self.bins,
-            unseen=self.unseen,
-            estimator=type(self).__name__,
-        )
-        return state, self._seed, calls if learned else ()
+        state = recipe.later_state(self.state_, calls, united)
+        return recipe.waiting(state), self._seed, calls if learned else ()
 
     def _accumulate(self, rows: TrainingRows) -> None:
-        """Add rows to the training state, in place, from which inference runs later."""
-        state, self._seed, _ = self._accumulated(rows)
-        self._wait(state)
+        """Add rows, in place; inference runs when its result is asked for."""
+        waiting, self._seed, _ = self._accumulated(rows)
+        self._wait(waiting)
 
-    def _wait(self, state: TrainingState) -> None:
-        """Replace the training state, in place; inference from it runs when it is asked for."""
-        self.fitted_ = Fitted(state, kept(self.class_prior))
-        self.classes_ = state.classes
+    def _wait(self, waiting: Fitted) -> None:
+        """Replace the model by one that inference has not seen, in place."""
+        self.fitted_, self.classes_ = waiting, waiting.state.classes
 
     def _with_cells(self, rows: TrainingRows) -> TrainingRows:
         """Return rows with their cells, read again where no argument had asked for them so far."""
@@ -313,56 +276,26 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _finish_fit(
         self,
-        state: TrainingState,
+        waiting: Fitted,
         seed: int,
         seen: tuple[TrainingRows, ...] = (),
         *,
         whole: bool = False,
-        prior: Spec | None = None,
     ) -> Self:
         """Run inference, then set all fitted attributes at once.
 
         Args:
-            state: of the rows.
+            waiting: the model of the rows.
             seed: of draws.
             seen: the rows to keep where an argument is learned from them.
             whole: whether they are all rows of one call, which are kept as they were passed.
-            prior: of the classes; None: the argument as it is now.
         """
-        asks, labels = bool(self._learned_from(seen)), None
-        fitted = Fitted(state, kept(self.class_prior) if prior is None else prior)
-        if fitted.is_determined:
-            if all(rows.unlabelled is None for rows in seen):
-                fitted = self._inferred(fitted, seed)
-            else:
-                fitted, labels = self._semi_supervised(fitted, seen, seed)
-            if seen and labels is None and state.pattern_blocks():
-                missing_pattern_warning.warn_of(fitted, seen[-1])
-            if self.temper is not None or self.missing == "learn":
-                fitted = tempered(fitted, self.temper, seen, unseen=self.unseen)
-        self.fitted_, self.classes_, self._seed = fitted, state.classes, seed
-        self._shares = labels
+        recipe = self._recipe()
+        asks = bool(recipe.learned_from(seen))
+        self.fitted_, self._shares = recipe.fitted(waiting, seed, seen)
+        self.classes_, self._seed = waiting.state.classes, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         return self
-
-    def _inferred(self, fitted: Fitted, seed: int) -> Fitted:
-        """Return the model that inference makes of rows that all have a label."""
-        return fit.inferred(fitted.state, self.inference, fitted.class_prior, seed)
-
-    def _semi_supervised(
-        self, fitted: Fitted, seen: Sequence[TrainingRows], seed: int
-    ) -> tuple[Fitted, Joint | None]:
-        """Return the model of rows of which some have no label, and what these are expected to be.
-
-        Args:
-            fitted: the state of the labeled rows.
-            seen: all rows.
-            seed: of draws.
-        """
-        state, prior = fitted.state, fitted.class_prior
-        return unlabelled_fit.semi_supervised(
-            state, seen, self.inference, prior, self.unlabelled, seed, unseen=self.unseen
-        )
 
     @property
     def state_(self) -> TrainingState:
@@ -378,15 +311,15 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     @fitting
     def _infer_waiting(self) -> Self:
         """Run inference that waited; its report states how long that alone took."""
-        return self._finish_fit(self.state_, self._seed, prior=self.fitted_.class_prior)
+        return self._finish_fit(self.fitted_, self._seed)
 
     def _infer_again(self, state: TrainingState, *, keeps_rows: bool = False) -> Self:
         """Replace the training state, and run inference from it with the seed of the fit.
 
         keeps_rows: whether the rows that were kept belong to it still.
         """
-        seen = self._training if keeps_rows else ()
-        return self._finish_fit(state, self._seed, seen, prior=self.fitted_.class_prior)
+        waiting = dataclasses.replace(self.fitted_, state=state, inferred=None)
+        return self._finish_fit(waiting, self._seed, self._training if keeps_rows else ())
 
     def _state_class_prior(self, class_prior: Spec | Prevalence) -> None:
         """Replace the class probabilities, in place; see `with_class_prior`."""
@@ -400,7 +333,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         other.fitted_ = fitted
         return other
 
-    def _defers(self, state: TrainingState, seen: Sequence[TrainingRows]) -> bool:
+    def _defers(self, waiting: Fitted, seen: Sequence[TrainingRows]) -> bool:
         """Return whether inference from more rows can wait.
 
         It can in closed forms, which hardly fail and cannot be interrupted; not where inference
@@ -409,7 +342,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         fitted = getattr(self, "fitted_", None)
         before = None if fitted is None else fitted.inferred
         closed = before is None or before.report.method in CLOSED
-        return closed and not seen and state.unlabelled is None
+        return closed and not seen and waiting.state.unlabelled is None
 
     @property
     def report_(self) -> Report:
@@ -451,64 +384,34 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of later rows with those of the fit."""
-        names = self._column_names()
-        if table.is_sparse or tuple(table.names) == tuple(names):
+        fitted = self._columns_of_fit()
+        if table.is_sparse or tuple(table.names) == tuple(fitted.names):
             return
         # of a stack of programs, which read rows as a whole, no column is used
-        if used := self._used_columns():
-            check_columns(names, used, self._schema().container, table, type(self).__name__)
+        if fitted.used:
+            check_columns(fitted.names, fitted.used, fitted.container, table, type(self).__name__)
 
-    def _used_columns(self) -> set[Name]:
-        """Return the fitted columns that some block reads."""
-        return self.state_.schema.used()
+    def _columns_of_fit(self) -> ColumnsOfFit:
+        """Return what later rows are compared with."""
+        schema = self.state_.schema
+        return ColumnsOfFit(schema.names, schema.used(), schema.container)
 
-    def _schema(self) -> Schema:
-        """Return the schema of the fitted columns."""
-        return self.state_.schema
-
-    def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
-        """Return the table of new rows, with the columns of the blocks, and its encoding."""
-        table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
-        if table.is_sparse:
-            check_sparse(self.state_.likelihoods)
-        name = type(self).__name__
-        return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
+    def _table(self, X: object) -> Table:
+        """Return the table of new rows, with the columns that the blocks read."""
+        return self._recipe().own_table(self._read(X, reset=False), lambda: X, reset=False)
 
     def _read_rows(self, X: object) -> ReadRows:
         """Return rows as the posterior reads them."""
-        posterior, (table, encoded) = self._fitted_posterior(), self._read_encoded(X)
-        return ReadRows(posterior, encoded, table.n_rows)
-
-    def _without_pattern(self, encoded: Encoded) -> Encoded:
-        """Return encoded rows whose missing pattern is marginalized."""
-        blank = {name: np.full_like(encoded[name], np.nan) for name in self._pattern_blocks()}
-        return {**encoded, **blank}
-
-    def _pattern_blocks(self) -> list[str]:
-        """Return the blocks of encoded rows that hold the missing pattern."""
-        return self.state_.pattern_blocks()
-
-    def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        """Return the encoded position of each column, and of its missing pattern beside it."""
-        return cells_by_column(self.state_, self._fitted_posterior(), what)
+        fitted = self._fitted()
+        return fitted.read(self._table(X), lambda: X)
 
     def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
         """Return rows whose cells can be masked one by one, for the calling method."""
-        posterior, cells = self._fitted_posterior(), self._cells(what)
-        table, encoded = self._read_encoded(X)
-        if any(issparse(x) for x in encoded.values()) and len(cells) > SPARSE_CELLS:
-            raise many_sparse_columns(what, len(cells), SPARSE_CELLS)
-        # as floats, among which a hidden cell is NaN
-        encoded = {n: x.toarray().astype(float) if issparse(x) else x for n, x in encoded.items()}
-        return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
+        return self._fitted().rows_of_cells(self._table(X), what, lambda: X)
 
     def _imputable_rows(self, X: object, what: str) -> explain.Rows:
         """Return rows whose missing cells can be imputed, for the calling method."""
-        rows = self._rows_of_cells(X, what)
-        if rows.table.is_sparse:
-            raise sparse_for(what)
-        require_original(self._derived_columns(), what)
-        return rows
+        return self._fitted().imputable(self._table(X), what, lambda: X)
 
     def _rows_of_fit(
         self, what: str, cure: str | Cure = "Pass them: {what}(X, y)."
@@ -552,21 +455,18 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _fit_with_rows(self) -> RowsOfFit:
         """Return the fitted model, and how the rows of its fit are read."""
-        learned = self._learned_from(())
+        learned = self._recipe().learned_from(())
         if self.missing == "informative":  # columns with a missing cell have an indicator
             learned["missing"] = self.missing
-        if self._derived_columns():  # of bins, which are named before, or of levels
+        fitted = self._fitted()
+        if fitted.derived:  # of bins, which are named before, or of levels
             learned.setdefault("levels", "indicators")
         return RowsOfFit(
-            self._fitted(),
-            functools.partial(self._read, reset=False),
-            self._read_rows,
-            self._rows_of_fit,
+            fitted,
+            self._table,
             functools.partial(self._training_rows, reset=False),
-            self._left_out,
+            self._rows_of_fit,
             learned,
-            self.unseen,
-            self.groups,
         )
 
     def _source_of(self, random_state: object) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.classes import Spec, class_prior, is_stated, prior_of_learning, require_possible
+from bayesgen.classes import class_prior, is_stated, prior_of_learning, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -262,18 +262,18 @@ def _with_power(column: Column, found: tuple | None) -> Column:
 # -- a training state to a fitted model ------------------------------------------------------------
 
 
-def inferred(state: TrainingState, inference: str | Method, prior: Spec, seed: int) -> Fitted:
-    """Return the model fitted by inference, with warnings about doubtful results.
+def inferred(fitted: Fitted, inference: str | Method, seed: int) -> Fitted:
+    """Return a model with the posterior of its state; warns of doubtful results.
 
     Class probabilities that are stated replace those of the rows, as `with_class_prior` does: draws
     of other parameters are the same under any of them.
 
     Args:
-        state: of the rows.
+        fitted: the model, without a posterior.
         inference: the inference= argument.
-        prior: of the classes.
         seed: of simulated draws.
     """
+    state, prior = fitted.state, fitted.class_prior
     frequencies = isinstance(inference, MLE) or inference == "mle"
     count = state.statistics.count
     classes = class_prior(prior, state.classes, count, frequencies=frequencies)
@@ -285,7 +285,7 @@ def inferred(state: TrainingState, inference: str | Method, prior: Spec, seed: i
     warn_of(state, components)
     if is_stated(prior):
         components = components.with_classes(classes)
-    return Fitted(state, prior, Posterior(components))
+    return dataclasses.replace(fitted, inferred=Posterior(components))
 
 
 def warn_of(state: TrainingState, components: Components) -> None:

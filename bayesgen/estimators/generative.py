@@ -14,7 +14,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
-from bayesgen.estimators.state import TrainingState
+from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -24,6 +24,47 @@ from bayesgen.likelihoods.description import source
 from bayesgen.table import Name, Table
 from bayesgen.typing import Joint
 from bayesgen.user_program import ProgramRows
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ProgramRecipe(Recipe):
+    """The recipe of a program of the user's own.
+
+    program: its function. read: rows as they were passed -> their table.
+    """
+
+    program: Callable
+    read: Callable[..., Table]
+
+    def own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        """Return the rows as the program takes them; arguments as `Recipe.own_table`."""
+        # a stack reads columns for all its members; a program reads the rows as they were passed
+        return table if isinstance(table, ProgramTable) else self.read(raw(), reset=reset)
+
+    def first_state(self, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
+        """Return the training state of the program; see `Recipe.first_state`."""
+        missing = None if self.missing == "ignorable" else self.missing
+        stated = {"temper": self.temper, "power_transform": self.power_transform or None}
+        stated |= {"missing": missing, "bins": self.bins, "groups": self.groups}
+        for name, value in stated.items():
+            if value is not None:
+                raise unsupported(
+                    f"{name}={value!r}",
+                    "a program of your own decides this itself",
+                    "Leave it out.",
+                )
+        weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
+        return program_classifier.new_state(self.program, rows, classes, weight)
+
+    def inferred(self, waiting: Fitted, seed: int) -> FittedProgram:
+        """Return the program with draws of its parameters."""
+        return program_classifier.inferred(waiting, self.inference, seed)
+
+    def semi_supervised(
+        self, waiting: Fitted, seen: Sequence[TrainingRows], seed: int
+    ) -> tuple[Fitted, Joint]:
+        """Return the program, and what it expects rows without a label to be."""
+        return unlabelled_fit.of_program(self.inferred(waiting, seed), seen, self.unlabelled)
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -113,19 +154,6 @@ class GenerativeClassifier(Classifier):
         state = self.state_ if hasattr(self, "fitted_") else None
         return state if isinstance(state, ProgramState) else None
 
-    def _inferred(self, fitted: Fitted, seed: int) -> Fitted:
-        if not isinstance(fitted.state, ProgramState):
-            return super()._inferred(fitted, seed)
-        return program_classifier.inferred(fitted.state, self.inference, fitted.class_prior, seed)
-
-    def _semi_supervised(
-        self, fitted: Fitted, seen: Sequence[TrainingRows], seed: int
-    ) -> tuple[Fitted, Joint | None]:
-        if not isinstance(fitted.state, ProgramState):
-            return super()._semi_supervised(fitted, seen, seed)
-        program = self._inferred(fitted, seed)
-        return unlabelled_fit.of_program(program, seen, self.unlabelled, unseen=self.unseen)
-
     def _read(self, X: object, *, reset: bool) -> Table:
         if (self.story if reset else self._program_state()) is None:
             return super()._read(X, reset=reset)
@@ -137,32 +165,15 @@ class GenerativeClassifier(Classifier):
             )
         return program_classifier.read(self, X, reset=reset)
 
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        # a stack reads columns for all its members; a program reads the rows as they were passed
-        if self.story is None or isinstance(table, ProgramTable):
-            return super()._own_table(table, raw, reset=reset)
-        return self._read(raw(), reset=reset)
-
-    def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
+    def _recipe(self) -> Recipe:
         if self.story is None:
-            return super()._new_state(rows, classes)
-        missing = None if self.missing == "ignorable" else self.missing
-        stated = {"temper": self.temper, "power_transform": self.power_transform or None}
-        stated |= {"missing": missing, "bins": self.bins, "groups": self.groups}
-        for name, value in stated.items():
-            if value is not None:
-                raise unsupported(
-                    f"{name}={value!r}",
-                    "a program of your own decides this itself",
-                    "Leave it out.",
-                )
-        weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
-        return program_classifier.new_state(self.story, rows, classes, weight)
+            return super()._recipe()
+        return ProgramRecipe(**self._options(), program=self.story, read=self._read)
 
     def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
         if self.story is None:
             return super()._prior(rows)
-        state = cast(ProgramState, self._new_state(rows, rows.classes))
+        state = cast(ProgramState, self._recipe().first_state(rows, rows.classes))
         program_rows = cast(ProgramRows, state.rows)
         return prior_model.ProgramPrior(
             state, self.class_prior, self.inference, program_rows.x, len(rows.codes)

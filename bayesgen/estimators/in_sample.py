@@ -63,7 +63,7 @@ class SeenRows:
     @property
     def _judged(self) -> Keys | None:
         """The keys of the rows that weigh the members of a stack, with each of their classes."""
-        kept = self.fit.predictions
+        kept = self.fit.fitted.left_out
         return None if kept is None or kept.keys is None else keys_of(kept.keys, kept.codes)
 
     def could_be(self, count: Float[np.ndarray, " class"]) -> bool:
@@ -92,7 +92,7 @@ class SeenRows:
     def _add_statistics(self, rows: TrainingRows) -> None:
         state = self.fit.fitted.state
         part = learn(
-            rows, state.schema, state.likelihoods, state.classes, unseen=self.fit.unseen
+            rows, state.schema, state.likelihoods, state.classes, unseen=self.fit.fitted.unseen
         ).statistics
         self.statistics = part if self.statistics is None else self.statistics + part
 
@@ -101,10 +101,10 @@ class SeenRows:
         """Whether they are all rows of the fit that have a label, and no others."""
         if not self.could_be(self.count):
             return False
-        if (judged := self._judged) is not None and self.fit.predictions is not None:
+        if (judged := self._judged) is not None and self.fit.fitted.left_out is not None:
             keys, weight = map(np.concatenate, zip(*self.keys, strict=True))
             found, share = _shares(keys, weight)
-            known, own = _shares(judged, self.fit.predictions.weight)
+            known, own = _shares(judged, self.fit.fitted.left_out.weight)
             if len(known) == len(found):
                 same = np.array_equal(known, found)
                 return same and np.allclose(own, share, rtol=0, atol=ROUNDING)
@@ -153,7 +153,9 @@ class SeenRows:
         with contextlib.suppress(BayesgenError):
             components.require_leave_one_out("score")
             judged = judged_rows((rows,), classes, len(fitted.state.schema.used()))
-            labelled = labelled_rows(fitted.state, (rows,), self.fit.unseen).judging(judged.rows)
+            labelled = labelled_rows(fitted.state, (rows,), self.fit.fitted.unseen).judging(
+                judged.rows
+            )
             scores = fitted.under_frequencies().leave_one_out(labelled)
             log_proba, y = fitted.posterior.log_proba(scores), labelled.left_out.y
             right = shares_of(y, len(classes))[np.arange(len(y)), log_proba.argmax(axis=1)]

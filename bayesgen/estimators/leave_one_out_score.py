@@ -28,7 +28,7 @@ lectures' tables of 14 and 8 rows (play tennis, voters) they are better by .1 to
 chance; in biopsy (699 rows) by 1.8 because its columns repeat each other."""
 
 
-def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] | None:
+def scored(fitted: Fitted, rows: TrainingRows) -> dict[str, float] | None:
     """Return the leave-one-out log loss of a fit and of the class frequencies; None: not cheap.
 
     Both take the frequencies of the classes as they are in the rows, whatever prior is stated for
@@ -38,7 +38,6 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     Args:
         fitted: the fit.
         rows: those of the fit.
-        unseen: the argument of the classifier.
     """
     state = fitted.state
     closed = all(isinstance(likelihood, Vectorised) for likelihood in state.likelihoods.values())
@@ -54,9 +53,9 @@ def scored(fitted: Fitted, rows: TrainingRows, unseen: str) -> dict[str, float] 
     positions, left_out = few[judged.rows], np.arange(len(judged.rows))
     y, weight = rows.membership(state.classes)[positions], rows.weight[positions]
     if len(positions) == n:
-        encoded = rows.encode(state.schema, unseen)
+        encoded = rows.encode(state.schema, fitted.unseen)
     else:
-        encoded = state.schema.encode(rows.table.take(positions), unseen)
+        encoded = state.schema.encode(rows.table.take(positions), fitted.unseen)
         # a row that alone varies could not be subtracted, and the others are not at hand
         for name, likelihood in state.likelihoods.items():
             if likelihood.kind == "numbers":

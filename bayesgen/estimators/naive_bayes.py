@@ -111,7 +111,7 @@ class NaiveBayes(Classifier):
 
     def _judge(self, rows: TrainingRows) -> None:
         """Add the leave-one-out score of the rows of the fit to its report."""
-        scores = leave_one_out_score.scored(self.fitted_, rows, self.unseen)
+        scores = leave_one_out_score.scored(self.fitted_, rows)
         if scores is not None:
             self.fitted_ = self.fitted_.with_details(scores)
             leave_one_out_score.warn_of(type(self).__name__, scores)

@@ -56,7 +56,7 @@ class PopulationModel:
 
         checked: whether label shift is.
         """
-        rows = self.fit.encode(X_new)
+        rows = self.fit.rows(X_new)
         require_same_order(X_new, sample_weight=request.sample_weight)
         weight = validation.weights_of(request.sample_weight, rows.n_rows)
         groups = self.groups_of(rows)
@@ -77,7 +77,7 @@ class PopulationModel:
 
     def features(self, X: object) -> Table:
         """Return the table of rows without the column of groups."""
-        table, name = self.fit.read(X), self.fit.column_of_groups
+        table, name = self.fit.read(X), self.fit.fitted.groups
         return table if name is None or name not in table.names else table.without(name)
 
     def beside(self, X_new: object, groups: Groups) -> Populations:
@@ -99,7 +99,7 @@ class PopulationModel:
         """Return the rows of the fit that are of known ones of these groups, or all if none is."""
         if not (groups >= 0).any():
             return X, codes, weights
-        rows, known = self.fit.encode(X), self.fitted.posterior.components.groups
+        rows, known = self.fit.rows(X), self.fitted.posterior.components.groups
         of_rows = codes_of_groups(known, rows.encoded, rows.n_rows)
         own = np.flatnonzero(np.isin(of_rows, groups))
         return _safe_indexing(X, own), codes[own], weights[own]
@@ -125,7 +125,7 @@ class PopulationModel:
             UnsupportedOperation: the posterior is not in closed form; the classifier does not keep
                 the rows; new rows of a new group or of several, or a stack with groups.
         """
-        of_one = len(groups) == 1 and groups[0] >= 0 and self.fit.predictions is None
+        of_one = len(groups) == 1 and groups[0] >= 0 and self.fit.fitted.left_out is None
         if len(groups) and not of_one:
             raise unsupported(
                 "method='left_out' with groups",
@@ -133,13 +133,13 @@ class PopulationModel:
                 "new one, or the classifier is a stack",
                 "Pass method='density'.",
             )
-        if self.fit.predictions is not None:
-            return self.fit.predictions
+        if self.fit.fitted.left_out is not None:
+            return self.fit.fitted.left_out
         cure = "Pass method='density'"
         self.fitted.require_left_out("method='left_out'", cure)
         X, y, weight = self.fit.kept("method='left_out'", f"{cure}.")
         X, codes, weights = self.within(groups, *self.labeled(X, y, weight))
-        table, encoded = self.features(X), self.fit.encode(X).encoded
+        table, encoded = self.features(X), self.fit.rows(X).encoded
         equal = copies_of([table], codes, weights)
         rows = LabelledRows(encoded, codes, weights, equal.away, copies=equal.content)
         standing, counted = equal.standing(weights)
@@ -169,16 +169,16 @@ class PopulationModel:
         fitted = self.fitted.with_class_prior(estimate.draws.mean(axis=0))
         X, codes, weights = self.labeled(X, y, weight)
         check_rows_of_fit(self.classes, self.fitted.state.statistics.count, codes, weights)
-        rows_new = self.fit.encode(X_new).under(fitted.posterior)
+        rows_new = self.fit.rows(X_new).under(fitted.posterior)
         X, codes, weights = self.within(self.groups_of(rows_new), X, codes, weights)
-        table, own = self.features(X), self.fit.encode(X).under(fitted.posterior)
+        table, own = self.features(X), self.fit.rows(X).under(fitted.posterior)
         equal, joint = copies_of([table], codes, weights), None
         standing, counted = equal.standing(weights)
         rows = LabelledRows(own.encoded, codes, weights, equal.away, standing, equal.content)
         # point estimates leave no row out, and few draws smooth no weights
         with contextlib.suppress(UnsupportedOperation):
             fitted.require_loo()
-            joint = fitted.left_out(rows).joint
+            joint = fitted.log_densities(rows).joint
         labeled, new = table.take(standing), self.features(X_new)
         populations = Populations(labeled, codes[standing], counted, new)
         earlier, later = (read.log_joint(densities=True) for read in (own.take(standing), rows_new))

@@ -63,7 +63,7 @@ class PredictionSets:
         self.require()
         if self._stacked and self.X is not None:
             self._places  # noqa: B018, raises where these are others
-        rows = self.fit.encode(X)
+        rows = self.fit.rows(X)
         is_full = self._is_full(X, rows.encoded)
         with deduplicate_warnings():
             found = (self._full if is_full else self._left_out)(X, rows.encoded, rows.n_rows)
@@ -100,7 +100,7 @@ class PredictionSets:
 
     @property
     def _stacked(self) -> bool:
-        return self.fit.predictions is not None
+        return self.fit.fitted.left_out is not None
 
     @property
     def _draws(self) -> bool:
@@ -142,7 +142,7 @@ class PredictionSets:
     @functools.cached_property
     def _places(self) -> Positions:
         """Where each row that a stack left out stands among those of the fit, found by content."""
-        keys, kept = row_keys(self._rows.table)[1], self.fit.predictions
+        keys, kept = row_keys(self._rows.table)[1], self.fit.fitted.left_out
         left_out = None if kept is None else kept.keys
         if left_out is None or not np.isin(left_out, keys).all():
             raise UnsupportedOperation(
@@ -163,12 +163,12 @@ class PredictionSets:
 
     def _left_out(self, X: object, encoded: Encoded, n_rows: int) -> Joint:
         """Return the p-values of new rows among left-out rows of the fit."""
-        posterior, left_out, prior = self.fit.fitted.posterior, self.fit.predictions, 0.0
+        posterior, left_out, prior = self.fit.fitted.posterior, self.fit.fitted.left_out, 0.0
         if left_out is not None:  # under even class probabilities
             prior, even = posterior.log_classes(), even_classes(len(self._state.classes))
             posterior = posterior.with_classes(even)
         else:
-            rows = labelled_rows(self._state, (self._rows,), self.fit.unseen, self._judged)
+            rows = labelled_rows(self._state, (self._rows,), self.fit.fitted.unseen, self._judged)
             left_out = self.fit.fitted.left_out_rows(rows, self._judged.weight)
         rows_new = ReadRows(posterior, encoded, n_rows)
         codes, weight = left_out.codes, left_out.weight
@@ -232,7 +232,7 @@ class PredictionSets:
 
     def _fit_under(self, state: TrainingState) -> AugmentedFit:
         """Return the fit in a state of its rows that may know more levels."""
-        fitted, rows = self.fit.fitted, labelled_rows(state, (self._rows,), self.fit.unseen)
+        fitted, rows = self.fit.fitted, labelled_rows(state, (self._rows,), self.fit.fitted.unseen)
         problem, n_levels = state.problem(fitted.class_prior), _n_levels(state.schema)
         weight = rows.weight * self._rows.copies.counting
         log_proba = fitted.posterior.log_proba

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from bayesgen import diagnose
-from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.classes import class_prior, require_possible
 from bayesgen.errors import InvalidData, InvalidProgram, NotConverged, warn
 from bayesgen.errors.data import complex_array, levels_for_a_program, no_rows_in_table, sparse_for
 from bayesgen.errors.operations import no_evidence_in_closed_form, unsupported
@@ -316,18 +316,18 @@ def new_state(
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
 
 
-def inferred(state: ProgramState, inference: str | Method, prior: Spec, seed: int) -> FittedProgram:
-    """Return a program with draws of its parameters, warning where they have not converged.
+def inferred(fitted: Fitted, inference: str | Method, seed: int) -> FittedProgram:
+    """Return a fitted program with draws of its parameters, warning where they have not converged.
 
     Args:
-        state: with the training rows, which the result does not keep.
+        fitted: its state has the training rows, which the result does not keep.
         inference: the inference= argument.
-        prior: of the classes.
         seed: of the draws.
 
     Raises:
         InvalidProgram: the program violates the required form, or the prior is a number.
     """
+    state, prior = cast(ProgramState, fitted.state), fitted.class_prior
     number = isinstance(prior, int | float | np.number)
     if number and prior != 1.0:
         raise InvalidProgram(
@@ -344,7 +344,8 @@ def inferred(state: ProgramState, inference: str | Method, prior: Spec, seed: in
         require_possible(prior, state.classes)
         known = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
         draws = draws.with_classes(known)
-    return FittedProgram(dataclasses.replace(state, rows=None), prior, Posterior(draws))
+    state, posterior = dataclasses.replace(state, rows=None), Posterior(draws)
+    return FittedProgram(state, prior, posterior, unseen=fitted.unseen, estimator=fitted.estimator)
 
 
 def read(estimator: BaseEstimator, X: object, *, reset: bool) -> ProgramTable:

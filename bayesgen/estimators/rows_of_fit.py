@@ -7,30 +7,27 @@ from bayesgen.errors import BayesgenWarning, deduplicate_warnings
 from bayesgen.estimators.fitted import Fitted, check_rows_of_fit
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.predict import ReadRows
-from bayesgen.prevalence import LeftOutRows
-from bayesgen.table import Name, Table
+from bayesgen.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RowsOfFit:
-    """A fitted model, and how its classifier reads new rows and those of its fit.
+    """A fitted model, and how what a user passes becomes rows, new ones or those of the fit.
 
-    fitted: the model. read: rows -> their table. encode: rows as the posterior reads them. kept:
-    (what, cure) -> X, y and weights of the fit as they were passed, or an error. train: these ->
-    training rows. predictions: of the rows of the fit, each from the others, where the fit made
-    them. learned: the arguments, and their values, whose results would be others with a row more.
-    unseen: what becomes of new levels. column_of_groups: which is no feature.
+    fitted: the model. read: rows -> their table. train: rows, labels and weights -> training rows.
+    kept: (what, cure) -> X, y and weights of the fit as they were passed, or an error. learned: the
+    arguments, and their values, whose results would be others with a row more.
     """
 
     fitted: Fitted
     read: Callable[[object], Table]
-    encode: Callable[[object], ReadRows]
-    kept: Callable[..., tuple[object, object, object]]
     train: Callable[[object, object, object], TrainingRows]
-    predictions: LeftOutRows | None
+    kept: Callable[..., tuple[object, object, object]]
     learned: Mapping[str, object]
-    unseen: str
-    column_of_groups: Name | None = None
+
+    def rows(self, X: object) -> ReadRows:
+        """Return rows as the posterior reads them."""
+        return self.fitted.read(self.read(X), lambda: X)
 
     def labelled(self, X: object, y: object, weight: object) -> TrainingRows:
         """Return the rows of the fit that have a label, read.

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, diagnose, explain
+from bayesgen import arguments, diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.classes import is_stated, kept
 from bayesgen.errors import (
@@ -36,7 +36,7 @@ from bayesgen.errors.wording import Code
 from bayesgen.estimators import description, parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
-from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.estimator import ColumnsOfFit
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
     ACCURACY,
@@ -54,7 +54,6 @@ from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import (
     FittedStack,
     Members,
-    StackRows,
     left_out_rows,
     loss_under_prior,
 )
@@ -88,7 +87,7 @@ from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.prevalence import Prevalence
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import Schema, check_spreads
+from bayesgen.schema import check_spreads
 from bayesgen.table import (
     Name,
     Table,
@@ -104,7 +103,6 @@ from bayesgen.typing import (
     Joint,
     Membership,
     Self,
-    Traceable,
     Weights,
     unchecked,
 )
@@ -219,6 +217,9 @@ class StackedClassifier(Classifier):
         >>> stack.impute(rows, random_state=0).petal_width.iloc[0]
         np.float64(0.2)
     """
+
+    inference: str = "stacked"
+    """No argument: each member has its own."""
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
@@ -702,40 +703,30 @@ class StackedClassifier(Classifier):
             self._check_columns(table)
         return table
 
-    def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
-        table = self._read(X, reset=False)
-        return table, self._fitted_members().encode(table, lambda: X)
+    def _columns_of_fit(self) -> ColumnsOfFit:
+        states = [member.state_ for member in self.members_.values()]
+        names = next((state.schema.names for state in states if state.schema.names), ())
+        used = set().union(*(state.schema.used() for state in states))
+        return ColumnsOfFit(names, used, states[0].schema.container)
 
-    def _column_names(self) -> tuple[Name, ...]:
-        columns = (tuple(description.column_names(member)) for member in self.members_.values())
-        return next((names for names in columns if names), ())
-
-    def _used_columns(self) -> set[Name]:
-        return set().union(*(member._used_columns() for member in self.members_.values()))
-
-    def _pattern_blocks(self) -> list[str]:
-        members = self.members_.items()
-        return [f"{name}/{block}" for name, m in members for block in m.state_.pattern_blocks()]
-
-    def _schema(self) -> Schema:
-        return next(iter(self.members_.values())).state_.schema
-
-    def _fitted(self) -> Fitted:
+    def _fitted(self) -> FittedStack:
         check_is_fitted(self)
         state = next(iter(self.members_.values())).state_
-        members = self._fitted_members()
-        return FittedStack(state, self._prior_of_fit, self._fitted_posterior(), members=members)
-
-    def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        return self._fitted_members().cells(self._column_names(), what)
+        columns = self._columns_of_fit()
+        return FittedStack(
+            state,
+            self._prior_of_fit,
+            self._fitted_posterior(),
+            unseen=self.unseen,
+            estimator=type(self).__name__,
+            members=self._fitted_members(),
+            columns=tuple(columns.names),
+            left_out=self._left_out,
+        )
 
     def _dependence(self) -> DataFrame | None:
         frames = (member._dependence() for member in self.members_.values())
         return next((frame for frame in frames if frame is not None), None)
-
-    def _imputable_rows(self, X: object, what: str) -> StackRows:
-        rows, imputers = self._rows_of_cells(X, what), self._mixture().imputers
-        return self._fitted_members().imputable(rows, imputers, what)
 
     # -- results beyond those of the posterior -----------------------------------------------------
 
@@ -858,7 +849,7 @@ class StackedClassifier(Classifier):
         evidence = {
             name: member.log_evidence_
             for name, member in self.members_.items()
-            if hasattr(member, "log_evidence_") and not description.derived_columns(member)
+            if hasattr(member, "log_evidence_") and not member.fitted_.derived
         }
         names, log_linear = [*self.weights_], {}
         if isinstance(self._readout, Pooled):

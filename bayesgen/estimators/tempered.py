@@ -24,9 +24,7 @@ Temper = str | float | int | None
 """None: the model as it is; a power above 0; "learn"; or "columns", a power for each block."""
 
 
-def tempered(
-    fitted: Fitted, temper: Temper, seen: Sequence[TrainingRows], *, unseen: str
-) -> Fitted:
+def tempered(fitted: Fitted, temper: Temper, seen: Sequence[TrainingRows]) -> Fitted:
     """Return the model tempered as `temper` specifies; None: the missing pattern alone.
 
     Powers are learned under the class frequencies of the rows, whatever the prior states.
@@ -35,7 +33,6 @@ def tempered(
         fitted: the model.
         temper: the argument of the classifier.
         seen: the rows of each call of fit or partial_fit.
-        unseen: the argument of the classifier.
 
     Raises:
         InvalidArgument: neither None, "learn", "columns" nor a number above 0.
@@ -55,7 +52,7 @@ def tempered(
         components.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
         judged = every_row(seen, state.classes)
     fitted = fitted.with_details({ROWS_JUDGED: float(len(judged.rows))})
-    rows = labelled_rows(state, seen, unseen, judged)
+    rows = labelled_rows(state, seen, fitted.unseen, judged)
     scores = fitted.under_frequencies().leave_one_out(rows)
     y, weight = rows.left_out.y, judged.weight
     if temper is None:

@@ -74,28 +74,24 @@ HARM = 1.0
 
 
 def semi_supervised(
-    state: TrainingState,
+    fitted: Fitted,
     seen: Sequence[TrainingRows],
     inference: str | Method,
-    prior: Spec,
     weight: Weight,
     seed: int,
-    *,
-    unseen: str,
 ) -> tuple[Fitted, Joint | None]:
     """Return the model of rows of which some have no label, and what these are expected to be.
 
     Its state has what is expected of them. Warns of doubtful results.
 
     Args:
-        state: of the labeled rows.
+        fitted: the model of the labeled rows, without a posterior.
         seen: all rows, of every call that kept them.
         inference: the inference= argument.
-        prior: of the classes.
         weight: of an unlabeled row.
         seed: of simulated draws.
-        unseen: the argument of the classifier.
     """
+    state, prior, unseen = fitted.state, fitted.class_prior, fitted.unseen
     if state.statistics.groups:
         refuse("groups=", "the priors of groups are guessed from labeled rows")
     rows = unlabelled_rows(state, seen, unseen)
@@ -146,11 +142,12 @@ def semi_supervised(
     expected = ExpectedLabels(guesses, inferred.added, inferred.shares)
     state = dataclasses.replace(state, unlabelled=expected)
     warn_of(state, inferred.components)
-    return Fitted(state, prior, Posterior(inferred.components)), inferred.labels
+    posterior = Posterior(inferred.components)
+    return dataclasses.replace(fitted, state=state, inferred=posterior), inferred.labels
 
 
 def of_program(
-    fitted: Fitted, seen: Sequence[TrainingRows], weight: Weight, *, unseen: str
+    fitted: Fitted, seen: Sequence[TrainingRows], weight: Weight
 ) -> tuple[Fitted, Joint]:
     """Return the fitted program of a user's own, and what rows without a label are expected to be.
 
@@ -158,9 +155,8 @@ def of_program(
         fitted: the program, which has summed over their classes.
         seen: all rows.
         weight: of an unlabeled row.
-        unseen: the argument of the classifier.
     """
-    rows = unlabelled_rows(fitted.state, seen, unseen)
+    rows = unlabelled_rows(fitted.state, seen, fitted.unseen)
     draws = cast(Draws, fitted.posterior.components)
     labels = unlabelled.mean_labels(draws, rows.encoded, rows.n_rows)
     details = {ROWS: float(rows.n_rows), WEIGHT: stated_weight(weight)}

@@ -131,11 +131,18 @@ class Schema:
         names = (*self.names, *(name for name in other.names if name not in set(self.names)))
         return dataclasses.replace(self, blocks=blocks, names=names)
 
-    def binned(self) -> dict[Name, Column]:
-        """Return the numeric columns behind those that are read as bins, by name."""
-        blocks = self.blocks.values()
-        names = [c.name for columns in blocks for c in columns if c.edges is not None]
-        return {name: Column(name, "numbers") for name in names}
+    def derived(self) -> dict[Name, Column]:
+        """Return the source of each derived column: a bin, which has its name, or an indicator."""
+        found: dict[Name, Column] = {}
+        for columns in self.blocks.values():
+            if isinstance(columns, NumericColumns):
+                continue
+            for column in columns:
+                if column.edges is not None:
+                    found[column.name] = Column(column.name, "numbers")
+                elif column.known and column.code < len(column.known):
+                    found[column.name] = Column(column.reads, "levels", column.known)
+        return found
 
     def with_bins(self, seen: Sequence[tuple[Table, Weights]], bins: int | str) -> "Schema":
         """Return the schema with the edges of bins learned from all rows.

@@ -260,7 +260,7 @@ def left_out_by_refit(clf, X, y, i):
     left = prior.reader.take(statistics.groups[X.site.iloc[i]])
     close(left.count.sum(), (X.site == X.site.iloc[i]).sum() - away, 1e-9)
     posterior = ClosedForm(prior.reader, clf.report_, prior.model.posterior(left), 0)
-    encoded = clf._read_encoded(X.iloc[[i]])[1]
+    encoded = clf._read_rows(X.iloc[[i]]).encoded
     joint = posterior.log_joint(encoded, 1)[0]
     return joint - np.logaddexp.reduce(joint)
 

@@ -269,7 +269,7 @@ def law_left_out(stacks):
         np.ones(60),
     )
     rows = LabelledRows(encoded, codes, ones, ones)
-    joint = later._fitted().with_class_prior(PRIOR).left_out(rows).joint
+    joint = later._fitted().with_class_prior(PRIOR).log_densities(rows).joint
     found = joint[np.arange(60), codes] - np.logaddexp.reduce(joint, axis=1)
     np.testing.assert_allclose(found, -losses, atol=1e-9)
 

@@ -247,7 +247,8 @@ def learned_on_cluster(
     learner = learned(classifier, labelled, [head])
     prototype = with_its_rows(learner)
     # the first rows come again in their partition
-    prototype._wait(learner.state_.without_rows())
+    state = learner.state_.without_rows()
+    prototype._wait(dataclasses.replace(learner.fitted_, state=state))
     # the dataframe itself stays here
     columns = Source(source.name, lambda _: iter(()), source.names)
     labelled = dataclasses.replace(labelled, source=columns)

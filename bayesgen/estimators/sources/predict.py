@@ -207,7 +207,7 @@ def columns_read(classifier: Estimator, source: str, names: Sequence[Name]) -> K
     if members[0].state_.schema.container not in ("pandas", "polars", "pyarrow"):
         return dict.fromkeys(names, "any")
     kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
-    columns = members[0]._column_names()
+    columns = members[0].state_.schema.names
     columns = [name for name in columns if name in kinds] or columns  # a program reads all
     reads = {name: kinds.get(name, "number") for name in columns if name in names}
     if not reads:

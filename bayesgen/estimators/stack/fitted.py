@@ -23,6 +23,7 @@ from bayesgen.inference.relative_density import RelativeDensity
 from bayesgen.inference.scores import normalized
 from bayesgen.interactions import NONE, Interactions
 from bayesgen.model import Reader
+from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
@@ -229,9 +230,40 @@ class StackRows(explain.Rows):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedStack(Fitted):
-    """Fitted members; state: of the first one."""
+    """Fitted members.
+
+    state: of the first one. members: all. columns: those of the table.
+    """
 
     members: Members = dataclasses.field(kw_only=True)
+    columns: tuple[Name, ...] = dataclasses.field(kw_only=True)
+
+    @property
+    def derived(self) -> dict[Name, Column]:
+        """None: members that read columns as others impute no cell."""
+        return {}
+
+    def read(self, table: Table, raw: Callable[[], object] | None = None) -> ReadRows:
+        """Return rows as the members read them; arguments as `Fitted.read`."""
+        encoded = self.members.encode(table, raw or (lambda: None))
+        return ReadRows(self.posterior, encoded, table.n_rows)
+
+    def cells(self, what: str) -> dict[Name, explain.Cell]:
+        """Return the encoded positions of each column, and of its missing pattern beside it."""
+        return self.members.cells(self.columns, what)
+
+    def pattern_blocks(self) -> list[str]:
+        """Return the blocks of encoded rows that hold the missing pattern."""
+        members = self.members.by_name.items()
+        return [f"{name}/{block}" for name, m in members for block in m.state.pattern_blocks()]
+
+    def imputable(
+        self, table: Table, what: str, raw: Callable[[], object] | None = None
+    ) -> "StackRows":
+        """Return rows whose missing cells some member can impute; see `Fitted.imputable`."""
+        rows = self.rows_of_cells(table, what, raw)
+        imputers = cast(Mixture, self.posterior.components).imputers
+        return self.members.imputable(rows, imputers, what)
 
     def loo(self, rows: LabelledRows, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
@@ -254,7 +286,7 @@ class FittedStack(Fitted):
         members = self.members.with_class_prior(class_prior)
         return dataclasses.replace(super().with_class_prior(class_prior), members=members)
 
-    def left_out(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
+    def log_densities(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others.
 
         Weights and powers stay.

@@ -85,7 +85,7 @@ class Member:
 
         reset: whether these are the first rows of a fit.
         """
-        return self.classifier._own_rows(rows, reset=reset)
+        return self.classifier._recipe().own_rows(rows, reset=reset)
 
     def _reads_unlabelled(self, table: Table) -> bool:
         """Return whether it can be fitted to rows without a label; table: as it reads them."""
@@ -106,7 +106,7 @@ class Member:
     @property
     def takes_all_rows(self) -> bool:
         """Whether the fitted member is its statistics: a closed form, without rows kept."""
-        learned = {*self.classifier._learned_from(())} - {"power_transform", "bins"}
+        learned = {*self.classifier._recipe().learned_from(())} - {"power_transform", "bins"}
         return self.subtracts_rows and not learned and not self._keeps_rows
 
     @property
@@ -142,7 +142,7 @@ class Member:
     @property
     def derived(self) -> dict[Name, Column]:
         """The source column of each derived column."""
-        return description.derived_columns(self.classifier)
+        return self.classifier.fitted_.derived
 
     @property
     def density_columns(self) -> frozenset:
@@ -178,7 +178,7 @@ class Member:
             raw: the same rows as they were passed, for programs of the user's own.
             encoder: of the table, shared with the other members.
         """
-        read = self.classifier._own_table(table, raw, reset=False)
+        read = self.classifier._recipe().own_table(table, raw, reset=False)
         encoder = encoder if read is table else TableEncoder(read)
         return encoder.encode(
             self.state.schema, self.classifier.unseen, type(self.classifier).__name__
