@@ -48,9 +48,9 @@ from bayesgen.inference import (
     any_missing,
     choose,
 )
-from bayesgen.inference.average import averaged_scores
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
+from bayesgen.inference.mixture import averaged_scores
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores

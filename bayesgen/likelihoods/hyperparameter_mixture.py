@@ -12,6 +12,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.protocols import Conjugate
+from bayesgen.likelihoods.weighted import density_of_one_each, shuffled
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 M = TypeVar("M", bound="Averaged")
@@ -176,8 +177,7 @@ class HyperparameterMixture(Averaged):
         shares, members = zip(*self._active_members(), strict=True)
         counts = rng.multinomial(n, shares)
         drawn = [m.draw(rng, int(c)) for m, c in zip(members, counts, strict=True) if c]
-        order = rng.permutation(n)
-        return {name: np.concatenate([d[name] for d in drawn])[order] for name in drawn[0]}
+        return shuffled(drawn, rng.permutation(n))
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -194,15 +194,8 @@ class HyperparameterMixture(Averaged):
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
             logs = np.stack([np.log(w) + s(x) for w, s in zip(shares, scores, strict=True)])
             weight = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
-            steps = weight.cumsum(axis=0)[:-1, np.arange(len(x)), own]
-            which = (level >= steps).sum(axis=0)
-            out = np.empty((*own.shape, weight.shape[2]))
-            for g, density in enumerate(draws):
-                rows = np.flatnonzero((which == g).any(axis=0))
-                if len(rows):
-                    part = density(x[rows], own[:, rows])
-                    out[:, rows] = np.where((which[:, rows] == g)[..., None], part, out[:, rows])
-            return out
+            densities = [lambda rows, draw=draw: draw(x[rows], own[:, rows]) for draw in draws]
+            return density_of_one_each(densities, weight, level, own)
 
         return log_density
 
