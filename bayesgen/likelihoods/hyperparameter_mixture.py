@@ -1,4 +1,8 @@
-"""Mixtures over hyperparameters: one family under several priors, weighted by evidence."""
+"""Mixtures over hyperparameters: one family under several priors, weighted by evidence.
+
+`Averaged` is a family with weights that rows update: of the whole block here, of each column in
+`column_sets`, where the products of columns would be too many members to list.
+"""
 
 import dataclasses
 import itertools
@@ -30,10 +34,13 @@ def _of_the_family(name: str) -> Any:
 class Averaged(Conjugate[Statistics]):
     """A family averaged over members that share its columns, rows and parameters.
 
-    members: the family under each prior, all of a closed form.
+    The weight of a member after data D is proportional to its weight before times p(D given it).
+
+    members: the family under each prior, all of a closed form. log_weight: of the members.
     """
 
     members: tuple[Conjugate, ...]
+    log_weight: Float[np.ndarray, "*lead member"]
 
     # columns, rows and parameters are those of the family, whatever the member
     kind = _of_the_family("kind")
@@ -44,12 +51,9 @@ class Averaged(Conjugate[Statistics]):
     strengths = _of_the_family("strengths")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
-    shift_params = _of_the_family("shift_params")
     statistics = _of_the_family("statistics")
     uninformative = _of_the_family("uninformative")
-    log_scale_free_jacobian = _of_the_family("log_scale_free_jacobian")
     maximum_likelihood = _of_the_family("maximum_likelihood")
-    initial_params = _of_the_family("initial_params")
     log_density_fn = _of_the_family("log_density_fn")
     log_likelihood = _of_the_family("log_likelihood")
     simulate = _of_the_family("simulate")
@@ -81,14 +85,42 @@ class Averaged(Conjugate[Statistics]):
         """Return the likelihood of x + origin when this one is of x."""
         return self.each(lambda member: member.shifted(origin))
 
+    # -- update ------------------------------------------------------------------------------------
+
+    def posterior(self: M, statistics: Statistics) -> M:
+        """Return every member updated, weights multiplied by the evidence."""
+        each = zip(self.members, self._statistics_of_members(statistics), strict=True)
+        members = tuple(member.posterior(rows) for member, rows in each)
+        log_weight = self._evidences(statistics)
+        log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
+        return self.with_arrays({"members": members, "log_weight": log_weight})
+
+    def log_evidence(self, statistics: Statistics) -> Evidence:
+        """Return the log of the weighted mean of the members' evidence."""
+        whole = np.logaddexp.reduce(self.log_weight, axis=-1)
+        return np.logaddexp.reduce(self._evidences(statistics), axis=-1) - whole
+
+    def _evidences(self, statistics: Statistics) -> np.ndarray:
+        """Return the log of weight times evidence of each member."""
+        each = zip(self.members, self._statistics_of_members(statistics), strict=True)
+        evidences = [self._evidence_of(member, rows) for member, rows in each]
+        return self.log_weight + np.stack(evidences, axis=-1)
+
+    def _statistics_of_members(self, statistics: Statistics) -> Sequence[Statistics]:
+        """Return the statistics by which each member is updated."""
+        return [statistics] * len(self.members)
+
+    def _evidence_of(self, member: Any, statistics: Statistics) -> np.ndarray:
+        """Return the log evidence of a member."""
+        return member.log_evidence(statistics)
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class HyperparameterMixture(Averaged):
     """p(x given class) averaged over priors, each weighted by its evidence.
 
-    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
-    p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    with unknown hyperparameters on a grid. Every member has a closed form.
+    With the weights of priors g after data D, p(x given y = k, D) = sum over g of weight_g
+    p_g(x given y = k, D): the posterior of a model with unknown hyperparameters on a grid.
 
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
@@ -97,8 +129,6 @@ class HyperparameterMixture(Averaged):
             priors in updates and evidence, but not in predictives and draws.
         log_weight: log weights of the priors, shape (member,).
     """
-
-    log_weight: Float[np.ndarray, "*lead member"]
 
     axes: ClassVar = {"log_weight": ("member",)}
 
@@ -132,22 +162,6 @@ class HyperparameterMixture(Averaged):
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""
         return self.each(lambda member: member.complete(statistics))
-
-    def posterior(self, statistics: Statistics) -> "HyperparameterMixture":
-        """Return every member updated, weights multiplied by the evidence."""
-        after = self.each(lambda member: member.posterior(statistics))
-        log_weight = self._evidences(statistics)
-        log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
-        return after.with_arrays({"log_weight": log_weight})
-
-    def log_evidence(self, statistics: Statistics) -> Evidence:
-        """Return the log of the weighted mean of the members' evidence."""
-        whole = np.logaddexp.reduce(self.log_weight, axis=-1)
-        return np.logaddexp.reduce(self._evidences(statistics), axis=-1) - whole
-
-    def _evidences(self, statistics: Statistics) -> np.ndarray:
-        evidences = [member.log_evidence(statistics) for member in self.members]
-        return self.log_weight + np.stack(evidences, axis=-1)
 
     def _active_members(self) -> list[tuple[float, Likelihood]]:
         """Return members of more than negligible weight, weights summing to one."""
