@@ -144,20 +144,15 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
         weaker = [guessed.weakened(*strength) for strength in strengths[:-1]]
         return [prior, *weaker, prior.posterior(whole)]
 
-    def mixture(members: list[Any], log_weight: Float[np.ndarray, " member"]) -> Any:
-        if isinstance(prior, ClassPrior):
-            return ClassPriorMixture.of(members, log_weight)
-        log_weight = log_weight - np.logaddexp.reduce(log_weight)
-        return HyperparameterMixture(tuple(members), log_weight)
-
+    mixture = ClassPriorMixture if isinstance(prior, ClassPrior) else HyperparameterMixture
     new = priors(total(parts), total(centered))
     if len(parts) == 1:
-        return [mixture(new, np.zeros(len(new))), prior]
+        return [mixture.of(new, np.zeros(len(new))), prior]
     members = list(map(priors, without_each(parts), without_each(centered)))
     pairs = zip(members, parts, strict=True)
     evidence = np.array([[float(m.log_evidence(part)) for m in each] for each, part in pairs])
     known = zip(members, evidence_of_others(evidence), strict=True)
-    return [mixture(new, evidence.sum(axis=0)), *(mixture(*pair) for pair in known)]
+    return [mixture.of(new, evidence.sum(axis=0)), *(mixture.of(*pair) for pair in known)]
 
 
 def total(parts: Sequence[Any]) -> Any:

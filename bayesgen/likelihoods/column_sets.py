@@ -231,7 +231,7 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
                 "Use bg.Normal(), bg.Categorical(), bg.Poisson() or bg.Bernoulli().",
             )
         members += [ColumnSets.of(family, share) for share in SHARES]
-    return HyperparameterMixture(tuple(members), np.full(len(members), -np.log(len(members))))
+    return HyperparameterMixture.of(members)
 
 
 def dependence(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:

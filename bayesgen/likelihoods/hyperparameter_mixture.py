@@ -6,7 +6,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -132,6 +132,15 @@ class HyperparameterMixture(Averaged):
 
     axes: ClassVar = {"log_weight": ("member",)}
 
+    @classmethod
+    def of(
+        cls, members: Iterable[Any], log_weight: Float[np.ndarray, " member"] | None = None
+    ) -> "HyperparameterMixture":
+        """Return the mixture of priors; log_weight: up to a constant, None: even weights."""
+        members = tuple(members)
+        logs = np.zeros(len(members)) if log_weight is None else log_weight
+        return cls(members, logs - np.logaddexp.reduce(logs))
+
     def __repr__(self) -> str:
         """Return the first and the last prior, not each of the grid."""
         first, last = self.members[0], self.members[-1]
@@ -251,12 +260,10 @@ def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> Hyper
 
     grids: the values of each setting that is learned.
     """
-    names = list(grids)
-    members = tuple(
-        dataclasses.replace(family, **dict(zip(names, values, strict=True)))
-        for values in itertools.product(*grids.values())
+    priors = (
+        dict(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())
     )
-    return HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
+    return HyperparameterMixture.of(dataclasses.replace(family, **prior) for prior in priors)
 
 
 def resolve_family(family: Likelihood) -> Likelihood:
