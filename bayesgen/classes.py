@@ -21,7 +21,7 @@ from bayesgen.likelihoods.dirichlet import (
     log_sums,
     simplexes_transform,
 )
-from bayesgen.likelihoods.weighted import density_of_one_each, shuffled
+from bayesgen.likelihoods.weighted import of_one_each, shuffled
 from bayesgen.typing import Series, Traceable, Transform
 
 Counts = Float[np.ndarray, " class"]
@@ -182,16 +182,13 @@ class ClassPriorMixture(ClassPrior):
 
         The row multiplies the weight of a prior by its probability of the class.
         """
-        logs = self.log_weight[:, None] + np.stack([m.log_predictive() for m in self.members])
-        weight = np.exp(logs - np.logaddexp.reduce(logs, axis=0))[:, None]
-        level = rng.random(n)[:, None]
-        draws = [member.log_density_draws_given_row(rng, n) for member in self.members]
-
-        def log_density(own: np.ndarray) -> np.ndarray:
-            densities = [lambda rows, draw=draw: draw(own[:, rows]) for draw in draws]
-            return density_of_one_each(densities, weight.repeat(own.shape[1], axis=1), level, own)
-
-        return log_density
+        level = rng.random((n, 1))
+        scores = [lambda x, m=m: np.tile(m.log_predictive(), (len(x), 1)) for m in self.members]
+        draws = [m.log_density_draws_given_row(rng, n) for m in self.members]
+        log_density = of_one_each(
+            self.log_weight, scores, [lambda _, own, draw=draw: draw(own) for draw in draws], level
+        )
+        return lambda own: log_density(own[0], own)
 
 
 def is_stated(spec: Spec) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import (
@@ -78,25 +78,6 @@ class MemberScores:
         """Log P(y = k given x), (row, class)."""
         return self.readout.log_proba(self.scores)
 
-    @functools.cached_property
-    def log_density(self) -> Float[np.ndarray, " row"]:
-        """Log p(x given data)."""
-        return log_sum_exp(self.scores.joint)
-
-    @property
-    def log_classes(self) -> Joint:
-        """Log P(y = k) of each row."""
-        return np.broadcast_to(self.scores.log_classes, self.scores.joint.shape)
-
-    @functools.cached_property
-    def log_proba_of_possible(self) -> Joint:
-        """The class probabilities of rows with a density, and the prior ones of others.
-
-        A member that rules out every class of a row says nothing of it.
-        """
-        impossible = np.isneginf(self.log_density)[:, None]
-        return np.where(impossible, self.log_classes, self.log_proba)
-
     def under_classes(self, log_classes: Float[np.ndarray, " class"]) -> "MemberScores":
         """Return the same under other class probabilities; log_classes: log P(y = k)."""
         return dataclasses.replace(self, scores=self.scores.under_classes(log_classes))
@@ -106,19 +87,25 @@ def mean_scores(
     members: Sequence[MemberScores],
     weights: Float[np.ndarray, " member"],
     densities: Sequence[bool],
-    parts: Parts,
+    parts: Sequence[Parts] = (),
 ) -> Scores:
-    """Return the scores of a weighted mean of class probabilities.
+    """Return the scores of a weighted mean of class probabilities; its parts are the members.
 
-    densities: of which members p(x) is the weighted mean. parts: of the rows (see `Scores`).
+    densities: of which members p(x) is the weighted mean. parts: further ones.
     """
-    dense = np.array(densities)
-    log_density = np.stack([m.log_density for m in itertools.compress(members, dense)])[..., None]
-    log_proba = np.stack([member.log_proba_of_possible for member in members])
-    log_classes = np.stack([member.log_classes for member in members])
-    share = weights[dense] / weights[dense].sum()
-    joint = stacked(log_density, share) + stacked(log_proba, weights)
-    return Scores(joint, stacked(log_classes, weights), parts)
+    log_proba = np.stack([member.log_proba for member in members])
+    shape, dense = log_proba.shape[1:], np.array(densities)
+    log_classes = np.stack([np.broadcast_to(m.scores.log_classes, shape) for m in members])
+    log_density = np.stack([log_sum_exp(m.scores.joint) for m in members])[..., None]
+    # a member that rules out every class of a row says nothing of it
+    log_proba = np.where(np.isneginf(log_density), log_classes, log_proba)
+    log_mean = stacked(log_density[dense], weights[dense] / weights[dense].sum())
+    of_members = np.stack([*map(likelihood_of, log_proba, log_classes)], axis=1)
+    return Scores(
+        log_mean + stacked(log_proba, weights),
+        stacked(log_classes, weights),
+        np.concatenate([of_members, *parts], axis=1),
+    )
 
 
 def averaged_scores(scores: Sequence[Scores], weights: Float[np.ndarray, " member"]) -> Scores:
@@ -126,9 +113,8 @@ def averaged_scores(scores: Sequence[Scores], weights: Float[np.ndarray, " membe
     if len(scores) == 1:
         return scores[0]
     logs = np.log(weights)[:, None, None, None] + np.stack([member.parts for member in scores])
-    parts = np.logaddexp.reduce(logs, axis=0)
-    members = [MemberScores(member) for member in scores]
-    return mean_scores(members, weights, [True] * len(scores), parts)
+    mean = mean_scores([MemberScores(one) for one in scores], weights, [True] * len(scores))
+    return dataclasses.replace(mean, parts=np.logaddexp.reduce(logs, axis=0))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,9 +140,14 @@ class Weighted(Components):
         return False
 
     @property
-    def imputing(self) -> Bool[np.ndarray, " member"]:
-        """Which members can draw missing cells: all."""
-        return np.full(len(self.members), fill_value=True)
+    def shares(self) -> dict[str, float]:
+        """The weight of each member."""
+        return dict(zip(self.members, self.weights.tolist(), strict=True))
+
+    @property
+    def imputing(self) -> list[str]:
+        """The members that can draw missing cells: all."""
+        return list(self.members)
 
     @abc.abstractmethod
     def key(self, name: str, block: str) -> str:
@@ -229,11 +220,11 @@ class Weighted(Components):
     ) -> Float[np.ndarray, "row member"]:
         """Return the probability of each of the members that impute, given observed cells."""
         rows = self.by_member(encoded)
-        joints = [self.members[name].log_joint(rows[name], n_rows) for name in self._imputers]
+        joints = [self.members[name].log_joint(rows[name], n_rows) for name in self.imputing]
         joint = np.stack(joints, axis=1)
         if own is not None:
             joint = joint[np.arange(n_rows), :, own][..., None]
-        log_share = np.log(self.weights[self.imputing])
+        log_share = np.log([self.shares[name] for name in self.imputing])
         return class_probabilities(np.logaddexp.reduce(joint, axis=2) + log_share, log_share)
 
     def imputed_by(
@@ -245,7 +236,7 @@ class Weighted(Components):
     ) -> Imputed:
         """Return rows, each filled in by one of the members that impute."""
         out, rows = dict(encoded), self.by_member(encoded)
-        for i, name in enumerate(self._imputers):
+        for i, name in enumerate(self.imputing):
             at = np.flatnonzero(member == i)
             if not len(at):
                 continue
@@ -256,10 +247,6 @@ class Weighted(Components):
                     out[key] = encoded[key].copy()
                 out[key][at] = x
         return out
-
-    @property
-    def _imputers(self) -> list[str]:
-        return [name for name, able in zip(self.members, self.imputing, strict=True) if able]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -289,8 +276,7 @@ class Average(Weighted):
 
     def with_draws(self, n: int) -> "Average":
         """Return the same with at most about n draws, dealt to the members by weight."""
-        shares = dict(zip(self.members, self.weights.tolist(), strict=True))
-        return self.each(lambda name, member: member.with_draws(math.ceil(n * shares[name])))
+        return self.each(lambda name, one: one.with_draws(math.ceil(n * self.shares[name])))
 
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
@@ -305,13 +291,9 @@ class Average(Weighted):
         width = int(ends[-1]) * len(self.log_classes())
         for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // width)):
             rows, chunk = np.arange(n_rows)[part], take_rows(encoded, part)
-            yield self.weighed_draws(
-                rows,
-                [
-                    joined(member.class_draws(chunk, len(rows), weights=share))
-                    for member, share in zip(closed, of_parts, strict=True)
-                ],
-            )
+            pairs = zip(closed, of_parts, strict=True)
+            each = [one.class_draws(chunk, len(rows), weights=share) for one, share in pairs]
+            yield self.weighed_draws(rows, [*map(joined, each)])
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, of each member as many as its weight says."""
@@ -362,9 +344,9 @@ class Mixture(Weighted):
         }
 
     @property
-    def imputing(self) -> Bool[np.ndarray, " member"]:
-        """Which members can draw missing cells."""
-        return np.array(self.imputers)
+    def imputing(self) -> list[str]:
+        """The members that can draw missing cells."""
+        return [*itertools.compress(self.members, self.imputers)]
 
     def key(self, name: str, block: str) -> str:
         """Return "member/block"."""
@@ -373,21 +355,17 @@ class Mixture(Weighted):
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
         """Return the log joint; its parts are members, the blocks of split members, and terms."""
         rows = self.by_member(encoded)
-        return self.scores_from(
-            {
-                name: MemberScores(member.scores(rows[name], n_rows), member.readout)
-                for name, member in self.members.items()
-            },
-            self.of_terms(rows, lambda term, x: term.log_density(x)),
-        )
+        members = {
+            name: MemberScores(member.scores(rows[name], n_rows), member.readout)
+            for name, member in self.members.items()
+        }
+        return self.scores_from(members, self.of_terms(rows, lambda term, x: term.log_density(x)))
 
     def scores_from(self, members: Mapping[str, MemberScores], terms: Sequence[Joint]) -> Scores:
         """Return the scores of rows from those of the members, by name, and of the terms."""
-        each = list(members.values())
-        parts = [likelihood_of(m.log_proba_of_possible, m.log_classes)[:, None] for m in each]
-        parts += [members[name].scores.parts for name in self.split]
+        parts = [members[name].scores.parts for name in self.split]
         parts += [term[:, None] for term in terms]
-        return mean_scores(each, self.weights, self.densities, np.concatenate(parts, axis=1))
+        return mean_scores(list(members.values()), self.weights, self.densities, parts)
 
     def of_terms(
         self, rows: Mapping[str, Encoded], say: Callable[[Term, Encoded], np.ndarray]
@@ -444,8 +422,8 @@ class Mixture(Weighted):
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
         member_rows, samples = self.by_member(encoded), []
-        for (name, member), share in zip(self.members.items(), self.weights, strict=True):
-            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(share * DRAWS)))
+        for name, member in self.members.items():
+            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.shares[name] * DRAWS)))
             samples.append(joined(posterior.class_draws(member_rows[name], len(rows))))
         return self.weighed_draws(rows, samples)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import log_expit, logit
+from scipy.special import logit
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
@@ -17,6 +17,7 @@ from bayesgen.likelihoods.columnwise import Cell, Columnwise, dense_predictive, 
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.hyperparameter_mixture import Averaged, HyperparameterMixture
 from bayesgen.likelihoods.selection import Selection
+from bayesgen.likelihoods.weighted import of_one_each
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
@@ -112,7 +113,7 @@ class ColumnSets(Averaged):
         """Return log p(columns given classes), averaged over sets of columns."""
         return super().log_evidence(statistics).sum(axis=-1)
 
-    def _statistics_of_members(self, statistics: Statistics) -> Sequence[Statistics]:
+    def _of_members(self, statistics: Statistics) -> Sequence[Statistics]:
         """Return the statistics, and those of all rows as of one class."""
         each = (statistics.take("class", np.array([k])) for k in range(statistics.shape[-2]))
         return statistics, functools.reduce(operator.add, each)
@@ -175,21 +176,16 @@ class ColumnSets(Averaged):
         size = len(self.log_weight)
         level = rng.random((size, n, 1))
         columns = [self._column(j) for j in range(size)]
-        draws = [
-            [member.log_density_draws_given_row(rng, n) for member in part.members]
-            for _, part in columns
-        ]
+        densities = []
+        for j, (_, part) in enumerate(columns):
+            scores = [member.predictive() for member in part.members]
+            apart, common = (member.log_density_draws_given_row(rng, n) for member in part.members)
+            draws = [apart, lambda x, own, common=common: common(x, 0 * own)]
+            densities.append(of_one_each(self.log_weight[j], scores, draws, level[j]))
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-            out = np.zeros((*own.shape, self._n_classes))
-            for j, (selection, part) in enumerate(columns):
-                cell = selection.read(x)
-                apart, common = (member.predictive()(cell) for member in part.members)
-                ratio = (apart - common)[np.arange(len(x)), own]
-                odds = self.log_odds[j] + ratio
-                densities = [d(cell, k) for d, k in zip(draws[j], (own, 0 * own), strict=True)]
-                out += np.where((np.log(level[j]) < log_expit(odds))[..., None], *densities)
-            return out
+            pairs = zip(columns, densities, strict=True)
+            return sum(density(selection.read(x), own) for (selection, _), density in pairs)
 
         return log_density
 

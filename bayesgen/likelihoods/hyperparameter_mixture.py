@@ -16,7 +16,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.protocols import Conjugate
-from bayesgen.likelihoods.weighted import density_of_one_each, shuffled
+from bayesgen.likelihoods.weighted import of_one_each, shuffled
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 M = TypeVar("M", bound="Averaged")
@@ -89,26 +89,26 @@ class Averaged(Conjugate[Statistics]):
 
     def posterior(self: M, statistics: Statistics) -> M:
         """Return every member updated, weights multiplied by the evidence."""
-        each = zip(self.members, self._statistics_of_members(statistics), strict=True)
-        members = tuple(member.posterior(rows) for member, rows in each)
-        log_weight = self._evidences(statistics)
+        each = self._of_members(statistics)
+        members = tuple(m.posterior(rows) for m, rows in zip(self.members, each, strict=True))
+        log_weight = self._evidences(each)
         log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
         return self.with_arrays({"members": members, "log_weight": log_weight})
 
     def log_evidence(self, statistics: Statistics) -> Evidence:
         """Return the log of the weighted mean of the members' evidence."""
         whole = np.logaddexp.reduce(self.log_weight, axis=-1)
-        return np.logaddexp.reduce(self._evidences(statistics), axis=-1) - whole
+        return np.logaddexp.reduce(self._evidences(self._of_members(statistics)), axis=-1) - whole
 
-    def _evidences(self, statistics: Statistics) -> np.ndarray:
-        """Return the log of weight times evidence of each member."""
-        each = zip(self.members, self._statistics_of_members(statistics), strict=True)
-        evidences = [self._evidence_of(member, rows) for member, rows in each]
-        return self.log_weight + np.stack(evidences, axis=-1)
-
-    def _statistics_of_members(self, statistics: Statistics) -> Sequence[Statistics]:
+    def _of_members(self, statistics: Statistics) -> Sequence[Statistics]:
         """Return the statistics by which each member is updated."""
         return [statistics] * len(self.members)
+
+    def _evidences(self, statistics: Sequence[Statistics]) -> np.ndarray:
+        """Return the log of weight times evidence of each member; statistics: those of each."""
+        each = zip(self.members, statistics, strict=True)
+        evidences = [self._evidence_of(member, rows) for member, rows in each]
+        return self.log_weight + np.stack(evidences, axis=-1)
 
     def _evidence_of(self, member: Any, statistics: Statistics) -> np.ndarray:
         """Return the log evidence of a member."""
@@ -163,7 +163,9 @@ class HyperparameterMixture(Averaged):
 
     def heaviest(self, statistics: Statistics | None = None) -> Conjugate:
         """Return the member of largest weight, not updated, given rows if there are any."""
-        log_weight = self.log_weight if statistics is None else self._evidences(statistics)
+        log_weight = self.log_weight
+        if statistics is not None:
+            log_weight = self._evidences(self._of_members(statistics))
         member = self.members[int(np.argmax(log_weight))]
         nested = isinstance(member, HyperparameterMixture)
         return member.heaviest(statistics) if nested else member
@@ -187,7 +189,7 @@ class HyperparameterMixture(Averaged):
 
         Members of negligible weight for every row are not updated.
         """
-        log_weight = _prune_negligible(self._evidences(statistics))
+        log_weight = _prune_negligible(self._evidences(self._of_members(statistics)))
         parts = [
             weight[:, None] + member.log_predictive_updated(statistics, x)
             for weight, member in zip(log_weight.T, self.members, strict=True)
@@ -212,15 +214,7 @@ class HyperparameterMixture(Averaged):
         shares, members = zip(*self._active_members(), strict=True)
         scores = [member.predictive() for member in members]
         draws = [member.log_density_draws_given_row(rng, n) for member in members]
-        level = rng.random(n)[:, None]
-
-        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-            logs = np.stack([np.log(w) + s(x) for w, s in zip(shares, scores, strict=True)])
-            weight = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
-            densities = [lambda rows, draw=draw: draw(x[rows], own[:, rows]) for draw in draws]
-            return density_of_one_each(densities, weight, level, own)
-
-        return log_density
+        return of_one_each(np.log(shares), scores, draws, rng.random((n, 1)))
 
     def mode(self) -> Params:
         """Return the mode of the member of largest weight."""
