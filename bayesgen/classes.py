@@ -188,6 +188,7 @@ class ClassPriorMixture(ClassPrior):
         log_density = of_one_each(
             self.log_weight, scores, [lambda _, own, draw=draw: draw(own) for draw in draws], level
         )
+        # labels alone are read of a row, so any array as long as the rows stands for these
         return lambda own: log_density(own[0], own)
 
 

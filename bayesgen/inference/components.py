@@ -101,7 +101,7 @@ class Components(abc.ABC):
 
     def normal_centre(self, block: str) -> Params:
         """Return the class means and the shared covariance at the center of a normal block."""
-        hyper = self.families[block].arrays()
+        hyper = self.families[block].heaviest().arrays()
         return {"mean": hyper["mean"], "covariance": hyper["scale"][0]}
 
     # -- probabilities ---------------------------------------------------------------------------

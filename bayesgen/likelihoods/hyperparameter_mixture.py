@@ -15,7 +15,7 @@ from jaxtyping import Float
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.likelihoods.description import Description
-from bayesgen.likelihoods.protocols import Conjugate
+from bayesgen.likelihoods.protocols import Conjugate, Mode, required
 from bayesgen.likelihoods.weighted import of_one_each, shuffled
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
@@ -161,14 +161,12 @@ class HyperparameterMixture(Averaged):
         """The family under each prior of the mixture, and of mixtures among its members."""
         return tuple(part for member in self.members for part in member.components)
 
-    def heaviest(self, statistics: Statistics | None = None) -> Conjugate:
+    def heaviest(self, statistics: Statistics | None = None) -> Likelihood:
         """Return the member of largest weight, not updated, given rows if there are any."""
         log_weight = self.log_weight
         if statistics is not None:
             log_weight = self._evidences(self._of_members(statistics))
-        member = self.members[int(np.argmax(log_weight))]
-        nested = isinstance(member, HyperparameterMixture)
-        return member.heaviest(statistics) if nested else member
+        return self.members[int(np.argmax(log_weight))].heaviest(statistics)
 
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""
@@ -218,7 +216,7 @@ class HyperparameterMixture(Averaged):
 
     def mode(self) -> Params:
         """Return the mode of the member of largest weight."""
-        return self.heaviest().mode()
+        return required(self.heaviest(), Mode).mode()
 
     @property
     def columns_inform_each_other(self) -> bool:
