@@ -21,6 +21,7 @@ from bayesgen.likelihoods.dirichlet import (
     log_sums,
     simplexes_transform,
 )
+from bayesgen.likelihoods.weighted import of_one_each, shuffled
 from bayesgen.typing import Series, Traceable, Transform
 
 Counts = Float[np.ndarray, " class"]
@@ -171,8 +172,8 @@ class ClassPriorMixture(ClassPrior):
     def draw(self, rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
         """Return n draws of the class probabilities, (draw, class), each of one prior."""
         counts, order = rng.multinomial(n, np.exp(self.log_weight)), rng.permutation(n)
-        draws = zip(self.members, counts.tolist(), strict=True)
-        return {"probs": np.concatenate([m.draw(rng, size)["probs"] for m, size in draws])[order]}
+        sizes = zip(self.members, counts.tolist(), strict=True)
+        return shuffled([member.draw(rng, size) for member, size in sizes], order)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -181,20 +182,14 @@ class ClassPriorMixture(ClassPrior):
 
         The row multiplies the weight of a prior by its probability of the class.
         """
-        logs = self.log_weight[:, None] + np.stack([m.log_predictive() for m in self.members])
-        steps = np.exp(logs - np.logaddexp.reduce(logs, axis=0)).cumsum(axis=0)[:-1]
-        level = rng.random(n)[:, None]
-        densities = [m.log_density_draws_given_row(rng, n) for m in self.members]
-
-        def log_density(own: np.ndarray) -> np.ndarray:
-            which = (level >= steps[:, own]).sum(axis=0)
-            out = np.empty((*own.shape, steps.shape[1]))
-            for member in np.unique(which):
-                draws = densities[member](own)
-                out = np.where((which == member)[..., None], draws, out)
-            return out
-
-        return log_density
+        level = rng.random((n, 1))
+        scores = [lambda x, m=m: np.tile(m.log_predictive(), (len(x), 1)) for m in self.members]
+        draws = [m.log_density_draws_given_row(rng, n) for m in self.members]
+        log_density = of_one_each(
+            self.log_weight, scores, [lambda _, own, draw=draw: draw(own) for draw in draws], level
+        )
+        # labels alone are read of a row, so any array as long as the rows stands for these
+        return lambda own: log_density(own[0], own)
 
 
 def is_stated(spec: Spec) -> bool:

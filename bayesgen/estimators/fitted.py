@@ -25,9 +25,9 @@ from bayesgen.inference import (
     any_missing,
     log_class_probabilities,
 )
-from bayesgen.inference.average import averaged_scores
 from bayesgen.inference.components import take_rows
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
+from bayesgen.inference.mixture import averaged_scores
 from bayesgen.inference.scores import Scores, normalized
 from bayesgen.likelihoods import Likelihood
 from bayesgen.membership import Entries, expected

@@ -1,8 +1,8 @@
 """Components of a posterior: what inference knows of rows, classes and parameters.
 
 They are a closed form (`ClosedForm`), draws of parameters (`Draws`), a mean of closed forms given
-other statistics (`Average`), or the members of a stack (`Mixture`). Rows are encoded rows, one
-array for each block.
+other statistics (`Average`), the members of a stack (`Mixture`), or those of groups (`ByGroup`).
+Rows are encoded rows, one array for each block.
 """
 
 import abc
@@ -30,6 +30,9 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 DENSITY_FLOATS = 500_000
 """Log densities held at once: 4 MB, a share of a third-level cache (measured: larger blocks run no
 faster, and intervals a tenth slower; 1,000 draws x 5 classes need 100 rows a block)."""
+
+NEW_GROUP = -1
+"""The code of a group that was not in the rows of the fit."""
 
 Imputed = dict[str, Traceable]
 
@@ -98,7 +101,7 @@ class Components(abc.ABC):
 
     def normal_centre(self, block: str) -> Params:
         """Return the class means and the shared covariance at the center of a normal block."""
-        hyper = self.families[block].arrays()
+        hyper = self.families[block].heaviest().arrays()
         return {"mean": hyper["mean"], "covariance": hyper["scale"][0]}
 
     # -- probabilities ---------------------------------------------------------------------------
@@ -278,10 +281,10 @@ def codes_of_groups(
 
     groups: of `Components.groups`; rows of groups that are not among them are of a new one.
     """
-    codes = np.full(n_rows, -1)
+    codes = np.full(n_rows, NEW_GROUP)
     for name, x in encoded.items():
         if name.endswith(GROUPS):
-            codes = np.where(np.isin(x[:, 0], list(groups)), x[:, 0], -1)
+            codes = np.where(np.isin(x[:, 0], list(groups)), x[:, 0], NEW_GROUP)
     return codes
 
 

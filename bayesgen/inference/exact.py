@@ -5,6 +5,7 @@ import dataclasses
 from bayesgen import arguments
 from bayesgen.errors import Words
 from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.components import NEW_GROUP
 from bayesgen.inference.groups import ByGroup, groups_of
 from bayesgen.inference.missing import STOPPED, expected_statistics
 from bayesgen.inference.report import Report
@@ -117,4 +118,4 @@ class Grouped:
         # the least certain of all
         report = max(reports, key=lambda one: (not one.converged, one.method == "expected"))
         population = ClosedForm(problem.reader, report, groups.population, seed, self.draws)
-        return ByGroup(problem.reader, report, population, members)
+        return ByGroup(problem.reader, report, {NEW_GROUP: population, **members})

@@ -27,6 +27,7 @@ from bayesgen.classes import ClassPrior, ClassPriorMixture
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.closed_form import ClosedForm
 from bayesgen.inference.components import (
+    NEW_GROUP,
     Components,
     Imputed,
     rows_by_group,
@@ -143,20 +144,15 @@ def _learned(prior: Any, parts: Sequence[Any]) -> list[Any]:
         weaker = [guessed.weakened(*strength) for strength in strengths[:-1]]
         return [prior, *weaker, prior.posterior(whole)]
 
-    def mixture(members: list[Any], log_weight: Float[np.ndarray, " member"]) -> Any:
-        if isinstance(prior, ClassPrior):
-            return ClassPriorMixture.of(members, log_weight)
-        log_weight = log_weight - np.logaddexp.reduce(log_weight)
-        return HyperparameterMixture(tuple(members), log_weight)
-
+    mixture = ClassPriorMixture if isinstance(prior, ClassPrior) else HyperparameterMixture
     new = priors(total(parts), total(centered))
     if len(parts) == 1:
-        return [mixture(new, np.zeros(len(new))), prior]
+        return [mixture.of(new, np.zeros(len(new))), prior]
     members = list(map(priors, without_each(parts), without_each(centered)))
     pairs = zip(members, parts, strict=True)
     evidence = np.array([[float(m.log_evidence(part)) for m in each] for each, part in pairs])
     known = zip(members, evidence_of_others(evidence), strict=True)
-    return [mixture(new, evidence.sum(axis=0)), *(mixture(*pair) for pair in known)]
+    return [mixture.of(new, evidence.sum(axis=0)), *(mixture.of(*pair) for pair in known)]
 
 
 def total(parts: Sequence[Any]) -> Any:
@@ -203,11 +199,15 @@ def around_one_mean(parts: Sequence[Any], like: Any = None) -> list[Any]:
 class ByGroup(Components):
     """Closed forms of groups: a row is answered by that of its group, or of a new one.
 
-    population: of a new group. members: of the known ones, by code.
+    members: by code, that of a new one under `NEW_GROUP`.
     """
 
-    population: ClosedForm
     members: dict[Group, ClosedForm]
+
+    @property
+    def population(self) -> ClosedForm:
+        """The posterior of a new group."""
+        return self.members[NEW_GROUP]
 
     @property
     def families(self) -> dict[str, Likelihood]:
@@ -217,12 +217,12 @@ class ByGroup(Components):
     @property
     def groups(self) -> Mapping[int, Components]:
         """The posterior of each group, -1 of a new one."""
-        return {-1: self.population, **self.members}
+        return self.members
 
     def each(self, change: Callable[[ClosedForm], ClosedForm]) -> "ByGroup":
         """Return a copy with the posterior of every group changed."""
         members = {group: change(member) for group, member in self.members.items()}
-        return dataclasses.replace(self, population=change(self.population), members=members)
+        return dataclasses.replace(self, members=members)
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""

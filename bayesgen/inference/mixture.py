@@ -1,9 +1,16 @@
-"""The components of a stack: posteriors of several models, and their weights."""
+"""Weighted models of the same rows: their mean, and draws and imputations by one of them at a time.
 
+Members of an `Average` are one model given different statistics, so they have blocks in common, and
+these are its parts; those of a `Mixture`, a stack, are different models, each of which is a part.
+"""
+
+import abc
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,9 +23,18 @@ from bayesgen.inference.class_draws import (
     joined,
     no_logits,
 )
-from bayesgen.inference.components import Components, Imputed, LogJointDraws, picked, take_rows
+from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.components import (
+    DENSITY_FLOATS,
+    Components,
+    Imputed,
+    LogJointDraws,
+    picked,
+    take_rows,
+)
+from bayesgen.inference.draws import as_draws
 from bayesgen.inference.posterior import Posterior
-from bayesgen.inference.readouts import Readout
+from bayesgen.inference.readouts import BAYES, Readout
 from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
 from bayesgen.inference.stacking import dealt, stacked
 from bayesgen.inference.weighted_quantiles import evenly, taken
@@ -27,7 +43,10 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
+from bayesgen.likelihoods.weighted import shuffled
+from bayesgen.typing import Encoded, Joint, Labels, Params, Parts, Traceable
+
+W = TypeVar("W", bound="Weighted")
 
 DRAWS, FEWEST_DRAWS = 1000, 50
 """Draws of all members together, and of a member at least, however small its weight."""
@@ -52,7 +71,7 @@ class MemberScores:
     """
 
     scores: Scores
-    readout: Readout
+    readout: Readout = BAYES
 
     @functools.cached_property
     def log_proba(self) -> Joint:
@@ -64,29 +83,51 @@ class MemberScores:
         return dataclasses.replace(self, scores=self.scores.under_classes(log_classes))
 
 
+def mean_scores(
+    members: Sequence[MemberScores],
+    weights: Float[np.ndarray, " member"],
+    densities: Sequence[bool],
+    parts: Sequence[Parts] = (),
+) -> Scores:
+    """Return the scores of a weighted mean of class probabilities; its parts are the members.
+
+    densities: of which members p(x) is the weighted mean. parts: further ones.
+    """
+    log_proba = np.stack([member.log_proba for member in members])
+    shape, dense = log_proba.shape[1:], np.array(densities)
+    log_classes = np.stack([np.broadcast_to(m.scores.log_classes, shape) for m in members])
+    log_density = np.stack([log_sum_exp(m.scores.joint) for m in members])[..., None]
+    # a member that rules out every class of a row says nothing of it
+    log_proba = np.where(np.isneginf(log_density), log_classes, log_proba)
+    log_mean = stacked(log_density[dense], weights[dense] / weights[dense].sum())
+    of_members = np.stack([*map(likelihood_of, log_proba, log_classes)], axis=1)
+    return Scores(
+        log_mean + stacked(log_proba, weights),
+        stacked(log_classes, weights),
+        np.concatenate([of_members, *parts], axis=1),
+    )
+
+
+def averaged_scores(scores: Sequence[Scores], weights: Float[np.ndarray, " member"]) -> Scores:
+    """Return the scores of a weighted mean of models that have their parts in common."""
+    if len(scores) == 1:
+        return scores[0]
+    logs = np.log(weights)[:, None, None, None] + np.stack([member.parts for member in scores])
+    mean = mean_scores([MemberScores(one) for one in scores], weights, [True] * len(scores))
+    return dataclasses.replace(mean, parts=np.logaddexp.reduce(logs, axis=0))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Mixture(Components):
+class Weighted(Components):
     """A weighted mean of the class probabilities of several posteriors.
 
-    P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
-    those members whose densities are over the same columns (`densities`).
+    P(y = k given x) = sum over members of weight times P_member(y = k given x).
 
-    Rows come encoded for each member, under "member/block".
-
-    members: by name. weights: of the members. densities: whether each has a density over the same
-    columns. imputers: whether each of these can draw missing cells. split: the members whose blocks
-    are parts of their own in a log-linear pool, in addition to all members. terms: further parts of
-    the pool, by the member whose rows they read. reads: of members that read the rows of another,
-    its name.
+    members: by name. weights: of the members.
     """
 
     members: dict[str, Posterior]
     weights: Float[np.ndarray, " member"]
-    densities: tuple[bool, ...]
-    imputers: tuple[bool, ...] = ()
-    split: tuple[str, ...] = ()
-    terms: Mapping[str, tuple[Term, ...]] = dataclasses.field(default_factory=dict)
-    reads: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def point(self) -> bool:
@@ -94,61 +135,237 @@ class Mixture(Components):
         return all(member.point for member in self.members.values())
 
     @property
-    def families(self) -> dict[str, Likelihood]:
-        """The likelihood of each block of each member."""
-        return {
-            f"{name}/{block}": family
-            for name, member in self.members.items()
-            for block, family in member.families.items()
-        }
-
-    @property
     def coherent(self) -> bool:
         """Whether class probabilities are the expectation of those given one more cell: no."""
         return False
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The weight of each member."""
+        return dict(zip(self.members, self.weights.tolist(), strict=True))
+
+    @property
+    def imputing(self) -> list[str]:
+        """The members that can draw missing cells: all."""
+        return list(self.members)
+
+    @abc.abstractmethod
+    def key(self, name: str, block: str) -> str:
+        """Return the name of a member's block among those of all members."""
+
+    @abc.abstractmethod
+    def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
+        """Return the rows of each member from rows encoded for all of them."""
+
+    def each(self: W, change: Callable[[str, Posterior], Posterior]) -> W:
+        """Return a copy with every member changed; change: of a name and a member."""
+        members = {name: change(name, member) for name, member in self.members.items()}
+        return dataclasses.replace(self, members=members)
+
+    def with_classes(self: W, classes: ClassPrior) -> W:
+        """Return the same members under another class prior."""
+        return self.each(lambda _, member: member.with_classes(classes))
+
+    def shifted(self: W, origin: dict[str, np.ndarray]) -> W:
+        """Return the members in the user's own units."""
+        origins = self.by_member(origin)
+        return self.each(lambda name, member: member.shifted(origins[name]))
+
+    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
+        """Raise if a member does."""
+        for member in self.members.values():
+            member.components.require_leave_one_out(what, otherwise)
+
+    # -- probabilities -----------------------------------------------------------------------------
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x given data) + log of the mean class probabilities."""
         return self.scores(encoded, n_rows).joint
 
+    def log_classes(self) -> Float[np.ndarray, " class"]:
+        """Return the log of the mean of P(y = k given data), shape (class,)."""
+        logs = np.log(self.weights)[:, None] + self.members_log_classes
+        return np.logaddexp.reduce(logs, axis=0)
+
+    @functools.cached_property
+    def members_log_classes(self) -> Float[np.ndarray, "member class"]:
+        """Log P(y = k given data) of each member."""
+        return np.stack([member.log_classes() for member in self.members.values()])
+
+    def weighed_draws(
+        self, rows: Int[np.ndarray, " row"], samples: Sequence[ClassDraws]
+    ) -> ClassDraws:
+        """Return draws of all members as one, each with its member's weight."""
+        shares = zip(samples, self.weights, strict=True)
+        weight = np.concatenate([share * sample.weight for sample, share in shares])
+        probs = np.concatenate([sample.probs for sample in samples])
+        logits = np.concatenate([sample.logits for sample in samples])
+        return ClassDraws(rows, probs, weight, logits)
+
+    # -- missing cells -----------------------------------------------------------------------------
+
+    def impute(
+        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
+    ) -> Imputed:
+        """Impute every row by one member.
+
+        A member is drawn with probability proportional to its weight times p(observed cells given
+        data) under it, and given the class if it is stated. What other members read stays.
+        """
+        likely = self.likely_imputers(encoded, n_rows, own)
+        return self.imputed_by(picked(likely, rng.random((n_rows, 1))), encoded, rng, own)
+
+    def likely_imputers(
+        self, encoded: Encoded, n_rows: int, own: Labels | None = None
+    ) -> Float[np.ndarray, "row member"]:
+        """Return the probability of each of the members that impute, given observed cells."""
+        rows = self.by_member(encoded)
+        joints = [self.members[name].log_joint(rows[name], n_rows) for name in self.imputing]
+        joint = np.stack(joints, axis=1)
+        if own is not None:
+            joint = joint[np.arange(n_rows), :, own][..., None]
+        log_share = np.log([self.shares[name] for name in self.imputing])
+        return class_probabilities(np.logaddexp.reduce(joint, axis=2) + log_share, log_share)
+
+    def imputed_by(
+        self,
+        member: Int[np.ndarray, " row"],
+        encoded: Encoded,
+        rng: np.random.Generator,
+        own: Labels | None = None,
+    ) -> Imputed:
+        """Return rows, each filled in by one of the members that impute."""
+        out, rows = dict(encoded), self.by_member(encoded)
+        for i, name in enumerate(self.imputing):
+            at = np.flatnonzero(member == i)
+            if not len(at):
+                continue
+            components, labels = self.members[name].components, None if own is None else own[at]
+            filled = components.impute(take_rows(rows[name], at), len(at), rng, labels)
+            for key, x in ((self.key(name, block), x) for block, x in filled.items()):
+                if out[key] is encoded[key]:
+                    out[key] = encoded[key].copy()
+                out[key][at] = x
+        return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Average(Weighted):
+    """A weighted mean of closed forms of one model, given different statistics.
+
+    The density of a block, as that of a row, is the mean of those of the members.
+    """
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The updated likelihoods of the heaviest member."""
+        return list(self.members.values())[int(np.argmax(self.weights))].families
+
+    def key(self, name: str, block: str) -> str:
+        """Return the name of the block, which all members read."""
+        return block
+
+    def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
+        """Return the rows, which all members read."""
+        return {name: dict(encoded) for name in self.members}
+
+    def scores(self, encoded: Encoded, n_rows: int) -> Scores:
+        """Return the log joint, and the log of the mean density of each block."""
+        scores = [member.scores(encoded, n_rows) for member in self.members.values()]
+        return averaged_scores(scores, self.weights)
+
+    def with_draws(self, n: int) -> "Average":
+        """Return the same with at most about n draws, dealt to the members by weight."""
+        return self.each(lambda name, one: one.with_draws(math.ceil(n * self.shares[name])))
+
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
+    ) -> Iterator[ClassDraws]:
+        """Yield the draws of all members, each with its member's weight."""
+        closed = [cast(ClosedForm, member.components) for member in self.members.values()]
+        ends = np.cumsum([member.draws for member in closed])
+        of_parts: list[PartWeights | None] = [None] * len(ends)
+        if weights is not None:
+            drawn = np.split(weights(int(ends[-1])), ends[:-1])
+            of_parts = [lambda n, share=share: share[:n] for share in drawn]
+        width = int(ends[-1]) * len(self.log_classes())
+        for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // width)):
+            rows, chunk = np.arange(n_rows)[part], take_rows(encoded, part)
+            pairs = zip(closed, of_parts, strict=True)
+            each = [one.class_draws(chunk, len(rows), weights=share) for one, share in pairs]
+            yield self.weighed_draws(rows, [*map(joined, each)])
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
+        """Return n draws of all parameters, by owner, of each member as many as its weight says."""
+        counts, order = dealt(self.weights, n).tolist(), rng.permutation(n)
+        draws = [
+            member.components.parameters(rng, count)
+            for member, count in zip(self.members.values(), counts, strict=True)
+            if count
+        ]
+        return {owner: shuffled([each[owner] for each in draws], order) for owner in draws[0]}
+
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = False
+    ) -> LogJointDraws:
+        """Return the log joint given each of n draws."""
+        return as_draws(self, rng, n).log_joint_draws(rng, n, exactly=exactly)
+
+    def dependent_cells(self, block: str) -> object | None:
+        """Return one key: in a mean of posteriors every cell depends on all others."""
+        return "average" if len(self.members) > 1 else super().dependent_cells(block)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mixture(Weighted):
+    """A weighted mean of posteriors of different models; p(x) is that of some (`densities`).
+
+    Rows come encoded for each member, under "member/block".
+
+    densities: whether each member has a density over the same columns. imputers: whether each of
+    these can draw missing cells. split: the members whose blocks are parts of their own in a
+    log-linear pool, in addition to all members. terms: further parts of the pool, by the member
+    whose rows they read. reads: of members that read the rows of another, its name.
+    """
+
+    densities: tuple[bool, ...]
+    imputers: tuple[bool, ...] = ()
+    split: tuple[str, ...] = ()
+    terms: Mapping[str, tuple[Term, ...]] = dataclasses.field(default_factory=dict)
+    reads: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block of each member."""
+        return {
+            self.key(name, block): family
+            for name, member in self.members.items()
+            for block, family in member.families.items()
+        }
+
+    @property
+    def imputing(self) -> list[str]:
+        """The members that can draw missing cells."""
+        return [*itertools.compress(self.members, self.imputers)]
+
+    def key(self, name: str, block: str) -> str:
+        """Return "member/block"."""
+        return f"{name}/{block}"
+
     def scores(self, encoded: Encoded, n_rows: int) -> Scores:
         """Return the log joint; its parts are members, the blocks of split members, and terms."""
         rows = self.by_member(encoded)
-        return self.scores_from(
-            {
-                name: MemberScores(member.scores(rows[name], n_rows), member.readout)
-                for name, member in self.members.items()
-            },
-            self.of_terms(rows, lambda term, x: term.log_density(x)),
-        )
+        members = {
+            name: MemberScores(member.scores(rows[name], n_rows), member.readout)
+            for name, member in self.members.items()
+        }
+        return self.scores_from(members, self.of_terms(rows, lambda term, x: term.log_density(x)))
 
     def scores_from(self, members: Mapping[str, MemberScores], terms: Sequence[Joint]) -> Scores:
         """Return the scores of rows from those of the members, by name, and of the terms."""
-        scores = {name: member.scores for name, member in members.items()}
-        log_proba = np.stack([member.log_proba for member in members.values()])
-        shape = log_proba.shape[1:]
-        log_classes = np.stack([np.broadcast_to(s.log_classes, shape) for s in scores.values()])
-        density = np.stack([log_sum_exp(s.joint) for s in scores.values()])
-        # a member that rules out every class of a row says nothing of it
-        impossible = np.isneginf(density)[..., None]
-        log_proba = np.where(impossible, log_classes, log_proba)
-        likelihoods = map(likelihood_of, log_proba, log_classes)
-        parts = np.stack([*likelihoods], axis=1)
-        dense = np.array(self.densities)
-        share = self.weights[dense] / self.weights[dense].sum()
-        log_density = stacked(density[dense][..., None], share)
-        return Scores(
-            log_density + stacked(log_proba, self.weights),
-            stacked(log_classes, self.weights),
-            np.concatenate(
-                [
-                    parts,
-                    *(scores[name].parts for name in self.split),
-                    *(term[:, None] for term in terms),
-                ],
-                axis=1,
-            ),
-        )
+        parts = [members[name].scores.parts for name in self.split]
+        parts += [term[:, None] for term in terms]
+        return mean_scores(list(members.values()), self.weights, self.densities, parts)
 
     def of_terms(
         self, rows: Mapping[str, Encoded], say: Callable[[Term, Encoded], np.ndarray]
@@ -164,27 +381,16 @@ class Mixture(Components):
             for name, start in starts.items()
         }
 
-    def log_classes(self) -> Float[np.ndarray, " class"]:
-        """Return the log of the mean of P(y = k given data), shape (class,)."""
-        logs = np.log(self.weights)[:, None] + self._members_log_classes
-        return np.logaddexp.reduce(logs, axis=0)
-
-    @functools.cached_property
-    def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
-        return np.stack([member.log_classes() for member in self.members.values()])
-
     @functools.cached_property
     def groups(self) -> Mapping[int, Components]:
         """The mixture of each group of rows, -1 of a new one; none if rows have no groups."""
         by_member = {name: member.components.groups for name, member in self.members.items()}
         codes = next(iter(by_member.values()))
         return {
-            code: dataclasses.replace(
-                self,
-                members={
-                    name: dataclasses.replace(member, components=by_member[name][code])
-                    for name, member in self.members.items()
-                },
+            code: self.each(
+                lambda name, member, code=code: dataclasses.replace(
+                    member, components=by_member[name][code]
+                )
             )
             for code in codes
         }
@@ -193,14 +399,9 @@ class Mixture(Components):
         """Return the probability that a simulated row, of class `code` if stated, is a member's."""
         share = self.weights * np.array(self.densities)
         if code is not None:
-            of_class = share * np.exp(self._members_log_classes[:, code])
+            of_class = share * np.exp(self.members_log_classes[:, code])
             share = of_class if of_class.sum() else share
         return share / share.sum()
-
-    def with_classes(self, classes: ClassPrior) -> "Mixture":
-        """Return the same members under another class prior."""
-        members = {name: member.with_classes(classes) for name, member in self.members.items()}
-        return dataclasses.replace(self, members=members)
 
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
@@ -220,16 +421,11 @@ class Mixture(Components):
 
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
-        member_rows, probs, weights = self.by_member(encoded), [], []
-        for (name, member), share in zip(self.members.items(), self.weights, strict=True):
-            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(share * DRAWS)))
-            draws = joined(posterior.class_draws(member_rows[name], len(rows)))
-            probs.append(draws.probs)
-            weights.append(share * draws.weight)
-        probs_of_all = np.concatenate(probs)
-        return ClassDraws(
-            rows, probs_of_all, np.concatenate(weights), no_logits(*probs_of_all.shape[1:])
-        )
+        member_rows, samples = self.by_member(encoded), []
+        for name, member in self.members.items():
+            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.shares[name] * DRAWS)))
+            samples.append(joined(posterior.class_draws(member_rows[name], len(rows))))
+        return self.weighed_draws(rows, samples)
 
     def _paired_draws(
         self,
@@ -256,7 +452,7 @@ class Mixture(Components):
             evenly(sample.probs[:, np.arange(n), top], sample.weight, PART_DRAWS)
             for sample in draws
         ]
-        log_classes = self._members_log_classes
+        log_classes = self.members_log_classes
         prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
         rng = np.random.default_rng(0)
         of_terms = self.of_terms(
@@ -328,27 +524,16 @@ class Mixture(Components):
         ]
         return np.concatenate(positions), counts
 
-    def shifted(self, origin: dict[str, np.ndarray]) -> "Mixture":
-        """Return the members in the user's own units; origin by "member/block"."""
-        origins = self.by_member(origin)
-        members = {name: member.shifted(origins[name]) for name, member in self.members.items()}
-        return dataclasses.replace(self, members=members)
-
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all members' parameters, by "member/owner"."""
         return {
-            f"{name}/{owner}": params
+            self.key(name, owner): params
             for name, member in self.members.items()
             for owner, params in member.components.parameters(rng, n).items()
         }
 
     def part_powers(self, rng: np.random.Generator, n: int) -> None:
         """Return None: the densities of members have no common draws."""
-
-    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Raise if a member does."""
-        for member in self.members.values():
-            member.components.require_leave_one_out(what, otherwise)
 
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = True
@@ -410,62 +595,17 @@ class Mixture(Components):
         """Return one key: in a mixture every cell depends on all others."""
         return "mixture"
 
-    def impute(
-        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
-    ) -> Imputed:
-        """Impute every row by one member.
-
-        A member is drawn with probability proportional to its weight times p(observed cells given
-        data) under it. The rows of the other members stay as they are.
-        """
-        likely = self._likely_imputers(encoded, n_rows)
-        return self._imputed(encoded, picked(likely, rng.random((n_rows, 1))), rng)
-
     def stratified_imputations(
         self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
     ) -> tuple[Imputed, np.ndarray]:
         """Return imputations of each row in one stratum, members taking turns by how likely."""
         n = draws * len(self.log_classes())
-        likely = self._likely_imputers(encoded, n_rows)
+        likely = self.likely_imputers(encoded, n_rows)
         # evenly spread: fewer members too many, or too few, than by independent picks
         place = (np.arange(n)[:, None] + rng.random((n, n_rows))) / n
         member = picked(np.tile(likely, (n, 1)), place.reshape(-1, 1))
         many = take_rows(encoded, np.tile(np.arange(n_rows), n))
-        return self._imputed(many, member, rng), np.ones((1, n_rows))
-
-    def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
-        """Return the probability of each imputer given the observed cells of a row."""
-        rows = self.by_member(encoded)
-        density = np.stack(
-            [
-                np.logaddexp.reduce(self.members[name].log_joint(rows[name], n_rows), axis=1)
-                for name in self._imputer_names()
-            ],
-            axis=1,
-        )
-        log_share = np.log(self.weights[np.array(self.imputers)])
-        joint = density + log_share
-        never = np.isneginf(joint).all(axis=1, keepdims=True)
-        return class_probabilities(np.where(never, log_share, joint), log_share)
-
-    def _imputed(
-        self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
-    ) -> Imputed:
-        """Return rows, each filled in by one of the imputers."""
-        out, rows = dict(encoded), self.by_member(encoded)
-        for i, name in enumerate(self._imputer_names()):
-            at = np.flatnonzero(member == i)
-            if not len(at):
-                continue
-            filled = self.members[name].components.impute(take_rows(rows[name], at), len(at), rng)
-            for block, x in filled.items():
-                cells = rows[name][block].copy()
-                cells[at] = x
-                out[f"{name}/{block}"] = cells
-        return out
-
-    def _imputer_names(self) -> list[str]:
-        return [name for name, fills in zip(self.members, self.imputers, strict=True) if fills]
+        return self.imputed_by(member, many, rng), np.ones((1, n_rows))
 
 
 def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:

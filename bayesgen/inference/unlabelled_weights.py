@@ -21,12 +21,13 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.inference.average import Average
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.leave_one_out import FOLDS as FOLDS_OF_INCOMPLETE
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.missing import any_missing, modes, with_one_prior
+from bayesgen.inference.mixture import Average
 from bayesgen.inference.point_estimates import MAP
+from bayesgen.inference.posterior import Posterior
 from bayesgen.inference.scores import Scores, log_class_probabilities
 from bayesgen.inference.stacking import weights_of
 from bayesgen.inference.unlabelled_rows import (
@@ -103,17 +104,18 @@ def learned(
     share = weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
     large = np.flatnonzero(share > NEGLIGIBLE).tolist()
     share = share[large] / share[large].sum()
-    members = tuple(
+    closed = [
         Expected(max(FEWEST_DRAWS, round(method.draws * part))).infer(problems[i], seed)
         for i, part in zip(large, share.tolist(), strict=True)
-    )
-    report, total = reported(members[-1], maxima[large[-1]]), judges.weight.sum()
+    ]
+    report, total = reported(closed[-1], maxima[large[-1]]), judges.weight.sum()
     logs_with = np.logaddexp.reduce(np.log(share)[:, None] + logs[large])
     report.details[WEIGHT] = float(share @ np.array(GRID)[large])
     report.details["unlabelled.loo_without"] = float(logs[0] @ judges.weight / total)
     report.details["unlabelled.loo_with"] = float(logs_with @ judges.weight / total)
     labels = np.tensordot(share, np.stack([maxima[i].shares for i in large]), 1)
     labels /= labels.sum(axis=1, keepdims=True)
+    members = {f"{GRID[i]:g}": Posterior(one) for i, one in zip(large, closed, strict=True)}
     average = Average(problem.reader, report, members, share)
     return Inferred(average, labels, tuple(maxima[i].added for i in large), share)
 

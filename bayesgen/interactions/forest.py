@@ -157,7 +157,7 @@ class Forest(Term):
         )
         places = [(empty, empty, np.empty(0))]  # of a table without an observed cell
         for place in row_chunks(len(rows.y), CHUNK):
-            row, tree, leaf, share = forest._leaves(rows.x[place])
+            row, tree, leaf, share = forest.leaves_of(rows.x[place])
             places.append((place.start + row, leaf, bag[tree, place.start + row] * share))
         row, leaf, mass = (np.concatenate(part) for part in zip(*places, strict=True))
         inside = mass > 0
@@ -165,7 +165,7 @@ class Forest(Term):
 
     # -- rows going down the trees -----------------------------------------------------------------
 
-    def _leaves(
+    def leaves_of(
         self, x: Numbers
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Float[np.ndarray, " place"]]:
         """Return row, tree, leaf and share of rows that went down every tree."""
@@ -290,7 +290,7 @@ class Forest(Term):
         x = features(self.cells, encoded)
         empty = np.isnan(x).all(axis=1)
         for part in row_chunks(len(x), CHUNK):
-            row, tree, leaf, share = self._leaves(x[part])
+            row, tree, leaf, share = self.leaves_of(x[part])
             yield x[part], (row, tree, leaf, np.where(empty[part][row], 0.0, share))
 
     def _mean(

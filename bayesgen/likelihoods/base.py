@@ -410,6 +410,13 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """The family under each prior of a mixture: itself alone."""
         return (self,)
 
+    def heaviest(self, statistics: S | None = None) -> "Likelihood":
+        """Return the family under the prior of largest weight, of a mixture: itself alone.
+
+        statistics: by which a mixture weighs its priors, in addition to rows so far.
+        """
+        return self
+
     @property
     def title(self) -> str:
         """The constructor call of the family, with its prior unless that is the default."""

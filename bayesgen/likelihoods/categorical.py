@@ -177,7 +177,7 @@ class Categorical(Columnwise):
         sizes = np.array(statistics.n_levels)
         stated = self.with_arrays({"n_levels": statistics.n_levels})
         if isinstance(self.probs, str):
-            stated = stated.with_arrays({"probs": 1.0 / stated._wide(sizes)})
+            stated = stated.with_arrays({"probs": 1.0 / stated.over_levels(sizes)})
         filled = super(Categorical, stated).complete(statistics)
         sums = filled.probs @ segments(statistics.n_levels)
         require_unit_sums("Categorical", sums[(sums != 0) | (self.probs is not None)])
@@ -191,18 +191,18 @@ class Categorical(Columnwise):
     def _shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
         return {"probs": shape, "rows": (*shape[:-1], len(self.n_levels))}
 
-    def _wide(self, columns: Traceable) -> Traceable:
+    def over_levels(self, columns: Traceable) -> Traceable:
         """Broadcast values of columns to their levels."""
         return columns @ segments(self.n_levels).T
 
     def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs."""
-        return self._wide(self.rows) * self.probs
+        return self.over_levels(self.rows) * self.probs
 
     def posterior(self, statistics: CategoricalStatistics) -> "Categorical":
         """Return rows + n and (rows probs + count) / (rows + n)."""
         rows = self.rows + statistics.per_column()
-        probs = (self.concentration() + statistics.count) / self._wide(rows)
+        probs = (self.concentration() + statistics.count) / self.over_levels(rows)
         return self.with_arrays({"probs": probs, "rows": rows})
 
     def log_evidence_cells(self, statistics: CategoricalStatistics) -> Traceable:
@@ -273,7 +273,7 @@ class Categorical(Columnwise):
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of the probabilities, (draw, class, level)."""
         logs = log_gammas(rng, self.concentration(), n)
-        return {"probs": np.exp(logs - self._wide(log_sums(logs, self.n_levels)))}
+        return {"probs": np.exp(logs - self.over_levels(log_sums(logs, self.n_levels)))}
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int

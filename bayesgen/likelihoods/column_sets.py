@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import log_expit, logit
+from scipy.special import logit
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
@@ -16,6 +17,7 @@ from bayesgen.likelihoods.columnwise import Cell, Columnwise, dense_predictive, 
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.hyperparameter_mixture import Averaged, HyperparameterMixture
 from bayesgen.likelihoods.selection import Selection
+from bayesgen.likelihoods.weighted import of_one_each
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
@@ -41,16 +43,21 @@ class ColumnSets(Averaged):
     Args:
         members: the family with parameters of each class, and with common ones (of one class, once
             completed).
+        log_weight: log probability that each column depends on the class, and that it does not,
+            (feature, member).
         share: prior probability that a column depends on the class.
-        log_bayes_factor: log B_j of the rows of the update, (feature,).
     """
 
     members: tuple[Columnwise, Columnwise]
     share: float
-    log_bayes_factor: Float[np.ndarray, "*lead feature"] | float = 0.0
 
     no_program: ClassVar[str] = "it averages over all sets of columns"
-    axes: ClassVar = {"log_bayes_factor": ("feature",)}
+    axes: ClassVar = {"log_weight": ("feature", "member")}
+
+    @classmethod
+    def of(cls, family: Columnwise, share: float) -> "ColumnSets":
+        """Return the average of a family, not completed; share: as of the class."""
+        return cls((family, family), np.log([[share, 1 - share]]), share)
 
     def __repr__(self) -> str:
         """Return the family and the prior probability, not the columns."""
@@ -62,19 +69,23 @@ class ColumnSets(Averaged):
         return f"{self.first.title} averaged over sets of columns"
 
     @property
-    def _logs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Log probability that a column depends on the class, and that it does not."""
-        odds = logit(self.share) + np.asarray(self.log_bayes_factor)
-        return log_expit(odds), log_expit(-odds)
-
-    @property
     def _n_classes(self) -> int:
         return len(next(iter(self.first.arrays().values())))
 
     @property
     def relevance(self) -> Float[np.ndarray, " feature"]:
         """The probability that each column depends on the class."""
-        return np.exp(self._logs[0])
+        return np.exp(self.log_weight[..., 0])
+
+    @property
+    def log_odds(self) -> Float[np.ndarray, "*lead feature"]:
+        """The log odds that each column depends on the class."""
+        return self.log_weight[..., 0] - self.log_weight[..., 1]
+
+    @property
+    def log_bayes_factor(self) -> Float[np.ndarray, "*lead feature"]:
+        """Log B_j of the rows so far."""
+        return self.log_odds - logit(self.share)
 
     def complete(self, statistics: Statistics) -> "ColumnSets":
         """Fill in the guesses; those of the common parameters are the guesses of every class.
@@ -95,45 +106,33 @@ class ColumnSets(Averaged):
                 )
         size = len(apart.n_levels) or statistics.shape[-1]
         members = apart, apart.with_arrays(prior)
-        return self.with_arrays({"members": members, "log_bayes_factor": np.zeros(size)})
-
-    def posterior(self, statistics: Statistics) -> "ColumnSets":
-        """Return both members updated, and the odds of each column times B_j."""
-        pooled = _of_one_class(statistics)
-        apart, common = self.members
-        added = self._log_evidence_columns(statistics, pooled)
-        return self.with_arrays(
-            {
-                "members": (apart.posterior(statistics), common.posterior(pooled)),
-                "log_bayes_factor": self.log_bayes_factor + added[0] - added[1],
-            }
-        )
-
-    def _log_evidence_columns(
-        self, statistics: Statistics, pooled: Statistics
-    ) -> tuple[np.ndarray, np.ndarray]:
-        apart, common = self.members
-        return apart.log_evidence_columns(statistics), common.log_evidence_columns(pooled)
+        log_weight = self.log_weight.repeat(size, axis=0)
+        return self.with_arrays({"members": members, "log_weight": log_weight})
 
     def log_evidence(self, statistics: Statistics) -> Evidence:
         """Return log p(columns given classes), averaged over sets of columns."""
-        apart, common = self._log_evidence_columns(statistics, _of_one_class(statistics))
-        depends, not_so = self._logs
-        return np.logaddexp(depends + apart, not_so + common).sum(axis=-1)
+        return super().log_evidence(statistics).sum(axis=-1)
+
+    def _of_members(self, statistics: Statistics) -> Sequence[Statistics]:
+        """Return the statistics, and those of all rows as of one class."""
+        each = (statistics.take("class", np.array([k])) for k in range(statistics.shape[-2]))
+        return statistics, functools.reduce(operator.add, each)
+
+    def _evidence_of(self, member: Columnwise, statistics: Statistics) -> np.ndarray:
+        """Return the log evidence of each column."""
+        return member.log_evidence_columns(statistics)
 
     # -- rows, parameters integrated out ---------------------------------------------------------
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return log p(x given y = k), parameters integrated out; x broadcasts to (.., feature)."""
         apart, common = (member.log_predictive_cell(x) for member in self.members)
-        depends, not_so = (logs[..., None, :] for logs in self._logs)
+        depends, not_so = np.moveaxis(self.log_weight[..., None, :, :], -1, 0)
         return np.logaddexp(depends + apart, not_so + common)
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
-        return dense_predictive(
-            self.log_predictive_paired, self._n_classes, len(self.log_bayes_factor)
-        )
+        return dense_predictive(self.log_predictive_paired, self._n_classes, len(self.log_weight))
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
@@ -147,7 +146,7 @@ class ColumnSets(Averaged):
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of the parameters, of each class or common ones, column by column."""
-        chosen = rng.random((n, len(self.log_bayes_factor))) < self.relevance
+        chosen = rng.random((n, len(self.log_weight))) < self.relevance
         apart, common = (member.draw(rng, n) for member in self.members)
         return self._chosen(chosen[:, None], apart, common)
 
@@ -174,24 +173,19 @@ class ColumnSets(Averaged):
 
         The row also updates the odds of its columns, by p(x_j given its class) / p(x_j).
         """
-        size = len(self.log_bayes_factor)
+        size = len(self.log_weight)
         level = rng.random((size, n, 1))
         columns = [self._column(j) for j in range(size)]
-        draws = [
-            [member.log_density_draws_given_row(rng, n) for member in part.members]
-            for _, part in columns
-        ]
+        densities = []
+        for j, (_, part) in enumerate(columns):
+            scores = [member.predictive() for member in part.members]
+            apart, common = (member.log_density_draws_given_row(rng, n) for member in part.members)
+            draws = [apart, lambda x, own, common=common: common(x, 0 * own)]
+            densities.append(of_one_each(self.log_weight[j], scores, draws, level[j]))
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-            out = np.zeros((*own.shape, self._n_classes))
-            for j, (selection, part) in enumerate(columns):
-                cell = selection.read(x)
-                apart, common = (member.predictive()(cell) for member in part.members)
-                ratio = (apart - common)[np.arange(len(x)), own]
-                odds = logit(self.share) + self.log_bayes_factor[j] + ratio
-                densities = [d(cell, k) for d, k in zip(draws[j], (own, 0 * own), strict=True)]
-                out += np.where((np.log(level[j]) < log_expit(odds))[..., None], *densities)
-            return out
+            pairs = zip(columns, densities, strict=True)
+            return sum(density(selection.read(x), own) for (selection, _), density in pairs)
 
         return log_density
 
@@ -216,13 +210,6 @@ class ColumnSets(Averaged):
         return dataclasses.replace(family, dependence=dependence)
 
 
-def _of_one_class(statistics: Statistics) -> Statistics:
-    """Return the statistics of all rows as of one class."""
-    n_classes = statistics.shape[-2]
-    each = [statistics.take("class", np.array([k])) for k in range(n_classes)]
-    return functools.reduce(lambda a, b: a + b, each)
-
-
 def over_column_sets(likelihood: Likelihood) -> Likelihood:
     """Return the average of a likelihood over sets of columns, and over `SHARES`.
 
@@ -239,8 +226,8 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
                 "the average needs independent columns whose evidence has a closed form",
                 "Use bg.Normal(), bg.Categorical(), bg.Poisson() or bg.Bernoulli().",
             )
-        members += [ColumnSets((family, family), share) for share in SHARES]
-    return HyperparameterMixture(tuple(members), np.full(len(members), -np.log(len(members))))
+        members += [ColumnSets.of(family, share) for share in SHARES]
+    return HyperparameterMixture.of(members)
 
 
 def dependence(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:

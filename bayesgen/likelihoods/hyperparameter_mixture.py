@@ -1,8 +1,12 @@
-"""Mixtures over hyperparameters: one family under several priors, weighted by evidence."""
+"""Mixtures over hyperparameters: one family under several priors, weighted by evidence.
+
+`Averaged` is a family with weights that rows update: of the whole block here, of each column in
+`column_sets`, where the products of columns would be too many members to list.
+"""
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,7 +15,8 @@ from jaxtyping import Float
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.likelihoods.description import Description
-from bayesgen.likelihoods.protocols import Conjugate
+from bayesgen.likelihoods.protocols import Conjugate, Mode, required
+from bayesgen.likelihoods.weighted import of_one_each, shuffled
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 M = TypeVar("M", bound="Averaged")
@@ -29,10 +34,13 @@ def _of_the_family(name: str) -> Any:
 class Averaged(Conjugate[Statistics]):
     """A family averaged over members that share its columns, rows and parameters.
 
-    members: the family under each prior, all of a closed form.
+    The weight of a member after data D is proportional to its weight before times p(D given it).
+
+    members: the family under each prior, all of a closed form. log_weight: of the members.
     """
 
     members: tuple[Conjugate, ...]
+    log_weight: Float[np.ndarray, "*lead member"]
 
     # columns, rows and parameters are those of the family, whatever the member
     kind = _of_the_family("kind")
@@ -43,12 +51,9 @@ class Averaged(Conjugate[Statistics]):
     strengths = _of_the_family("strengths")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
-    shift_params = _of_the_family("shift_params")
     statistics = _of_the_family("statistics")
     uninformative = _of_the_family("uninformative")
-    log_scale_free_jacobian = _of_the_family("log_scale_free_jacobian")
     maximum_likelihood = _of_the_family("maximum_likelihood")
-    initial_params = _of_the_family("initial_params")
     log_density_fn = _of_the_family("log_density_fn")
     log_likelihood = _of_the_family("log_likelihood")
     simulate = _of_the_family("simulate")
@@ -80,14 +85,42 @@ class Averaged(Conjugate[Statistics]):
         """Return the likelihood of x + origin when this one is of x."""
         return self.each(lambda member: member.shifted(origin))
 
+    # -- update ------------------------------------------------------------------------------------
+
+    def posterior(self: M, statistics: Statistics) -> M:
+        """Return every member updated, weights multiplied by the evidence."""
+        each = self._of_members(statistics)
+        members = tuple(m.posterior(rows) for m, rows in zip(self.members, each, strict=True))
+        log_weight = self._evidences(each)
+        log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
+        return self.with_arrays({"members": members, "log_weight": log_weight})
+
+    def log_evidence(self, statistics: Statistics) -> Evidence:
+        """Return the log of the weighted mean of the members' evidence."""
+        whole = np.logaddexp.reduce(self.log_weight, axis=-1)
+        return np.logaddexp.reduce(self._evidences(self._of_members(statistics)), axis=-1) - whole
+
+    def _of_members(self, statistics: Statistics) -> Sequence[Statistics]:
+        """Return the statistics by which each member is updated."""
+        return [statistics] * len(self.members)
+
+    def _evidences(self, statistics: Sequence[Statistics]) -> np.ndarray:
+        """Return the log of weight times evidence of each member; statistics: those of each."""
+        each = zip(self.members, statistics, strict=True)
+        evidences = [self._evidence_of(member, rows) for member, rows in each]
+        return self.log_weight + np.stack(evidences, axis=-1)
+
+    def _evidence_of(self, member: Any, statistics: Statistics) -> np.ndarray:
+        """Return the log evidence of a member."""
+        return member.log_evidence(statistics)
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class HyperparameterMixture(Averaged):
     """p(x given class) averaged over priors, each weighted by its evidence.
 
-    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
-    p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    with unknown hyperparameters on a grid. Every member has a closed form.
+    With the weights of priors g after data D, p(x given y = k, D) = sum over g of weight_g
+    p_g(x given y = k, D): the posterior of a model with unknown hyperparameters on a grid.
 
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
@@ -97,9 +130,16 @@ class HyperparameterMixture(Averaged):
         log_weight: log weights of the priors, shape (member,).
     """
 
-    log_weight: Float[np.ndarray, "*lead member"]
-
     axes: ClassVar = {"log_weight": ("member",)}
+
+    @classmethod
+    def of(
+        cls, members: Iterable[Any], log_weight: Float[np.ndarray, " member"] | None = None
+    ) -> "HyperparameterMixture":
+        """Return the mixture of priors; log_weight: up to a constant, None: even weights."""
+        members = tuple(members)
+        logs = np.zeros(len(members)) if log_weight is None else log_weight
+        return cls(members, logs - np.logaddexp.reduce(logs))
 
     def __repr__(self) -> str:
         """Return the first and the last prior, not each of the grid."""
@@ -121,32 +161,16 @@ class HyperparameterMixture(Averaged):
         """The family under each prior of the mixture, and of mixtures among its members."""
         return tuple(part for member in self.members for part in member.components)
 
-    def heaviest(self, statistics: Statistics | None = None) -> Conjugate:
+    def heaviest(self, statistics: Statistics | None = None) -> Likelihood:
         """Return the member of largest weight, not updated, given rows if there are any."""
-        log_weight = self.log_weight if statistics is None else self._evidences(statistics)
-        member = self.members[int(np.argmax(log_weight))]
-        nested = isinstance(member, HyperparameterMixture)
-        return member.heaviest(statistics) if nested else member
+        log_weight = self.log_weight
+        if statistics is not None:
+            log_weight = self._evidences(self._of_members(statistics))
+        return self.members[int(np.argmax(log_weight))].heaviest(statistics)
 
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""
         return self.each(lambda member: member.complete(statistics))
-
-    def posterior(self, statistics: Statistics) -> "HyperparameterMixture":
-        """Return every member updated, weights multiplied by the evidence."""
-        after = self.each(lambda member: member.posterior(statistics))
-        log_weight = self._evidences(statistics)
-        log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
-        return after.with_arrays({"log_weight": log_weight})
-
-    def log_evidence(self, statistics: Statistics) -> Evidence:
-        """Return the log of the weighted mean of the members' evidence."""
-        whole = np.logaddexp.reduce(self.log_weight, axis=-1)
-        return np.logaddexp.reduce(self._evidences(statistics), axis=-1) - whole
-
-    def _evidences(self, statistics: Statistics) -> np.ndarray:
-        evidences = [member.log_evidence(statistics) for member in self.members]
-        return self.log_weight + np.stack(evidences, axis=-1)
 
     def _active_members(self) -> list[tuple[float, Likelihood]]:
         """Return members of more than negligible weight, weights summing to one."""
@@ -163,7 +187,7 @@ class HyperparameterMixture(Averaged):
 
         Members of negligible weight for every row are not updated.
         """
-        log_weight = _prune_negligible(self._evidences(statistics))
+        log_weight = _prune_negligible(self._evidences(self._of_members(statistics)))
         parts = [
             weight[:, None] + member.log_predictive_updated(statistics, x)
             for weight, member in zip(log_weight.T, self.members, strict=True)
@@ -176,8 +200,7 @@ class HyperparameterMixture(Averaged):
         shares, members = zip(*self._active_members(), strict=True)
         counts = rng.multinomial(n, shares)
         drawn = [m.draw(rng, int(c)) for m, c in zip(members, counts, strict=True) if c]
-        order = rng.permutation(n)
-        return {name: np.concatenate([d[name] for d in drawn])[order] for name in drawn[0]}
+        return shuffled(drawn, rng.permutation(n))
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -189,26 +212,11 @@ class HyperparameterMixture(Averaged):
         shares, members = zip(*self._active_members(), strict=True)
         scores = [member.predictive() for member in members]
         draws = [member.log_density_draws_given_row(rng, n) for member in members]
-        level = rng.random(n)[:, None]
-
-        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-            logs = np.stack([np.log(w) + s(x) for w, s in zip(shares, scores, strict=True)])
-            weight = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
-            steps = weight.cumsum(axis=0)[:-1, np.arange(len(x)), own]
-            which = (level >= steps).sum(axis=0)
-            out = np.empty((*own.shape, weight.shape[2]))
-            for g, density in enumerate(draws):
-                rows = np.flatnonzero((which == g).any(axis=0))
-                if len(rows):
-                    part = density(x[rows], own[:, rows])
-                    out[:, rows] = np.where((which[:, rows] == g)[..., None], part, out[:, rows])
-            return out
-
-        return log_density
+        return of_one_each(np.log(shares), scores, draws, rng.random((n, 1)))
 
     def mode(self) -> Params:
         """Return the mode of the member of largest weight."""
-        return self.heaviest().mode()
+        return required(self.heaviest(), Mode).mode()
 
     @property
     def columns_inform_each_other(self) -> bool:
@@ -244,12 +252,10 @@ def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> Hyper
 
     grids: the values of each setting that is learned.
     """
-    names = list(grids)
-    members = tuple(
-        dataclasses.replace(family, **dict(zip(names, values, strict=True)))
-        for values in itertools.product(*grids.values())
+    priors = (
+        dict(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())
     )
-    return HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
+    return HyperparameterMixture.of(dataclasses.replace(family, **prior) for prior in priors)
 
 
 def resolve_family(family: Likelihood) -> Likelihood:

@@ -94,7 +94,7 @@ def test_answers_are_averaged_over_weights():
         np.exp(
             m.log_joint(encoded, n) - np.logaddexp.reduce(m.log_joint(encoded, n), axis=1)[:, None]
         )
-        for m in found.members
+        for m in found.members.values()
     ]
     mean = np.tensordot(found.weights, np.array(each), 1)
     np.testing.assert_allclose(clf.predict_proba(X), mean, atol=1e-12)
@@ -253,7 +253,7 @@ def test_intervals_have_the_spread_of_both_weights_and_parameters():
     # 1,000 draws, fewer of small weights
     np.testing.assert_allclose(mean, clf.predict_proba(X[::10]), atol=0.05)
     few = clf.fitted_.posterior.components.with_draws(100)
-    assert sum(member.draws for member in few.members) <= 100 + len(few.members)
+    assert sum(member.components.draws for member in few.members.values()) <= 100 + len(few.members)
 
 
 def test_a_copy_keeps_no_unlabelled_rows():

@@ -166,7 +166,7 @@ FAULTS = [
         laws.law_sequence,
         "KernelDiscriminant learned",
         FittedKernels,
-        "_weighed",
+        "weighed_by",
         # earlier rows, which are among these, are counted again
         lambda right: lambda self, logs, weight: right(self, logs + self.log_weight, weight),
     ),

@@ -37,7 +37,7 @@ def case_of(name):
     case = CASES[name]
 
     def sets(part):
-        return ColumnSets((part, part), SHARE)
+        return ColumnSets.of(part, SHARE)
 
     def other(x, prior):
         changed = [case.other(x, member) for member in prior.members]
@@ -94,8 +94,7 @@ def test_a_fault_is_caught(monkeypatch):
     right = ColumnSets.posterior
 
     def forgets_the_evidence(self, statistics):
-        factor = {"log_bayes_factor": self.log_bayes_factor}
-        return right(self, statistics).with_arrays(factor)
+        return right(self, statistics).with_arrays({"log_weight": self.log_weight})
 
     monkeypatch.setattr(ColumnSets, "posterior", forgets_the_evidence)
     with pytest.raises(AssertionError):

@@ -124,3 +124,16 @@ def test_what_cannot_be_learned():
     X, y = bg.datasets.load_iris()
     with pytest.raises(UnsupportedOperation, match="learned prior strengths"):
         bg.NaiveBayes(bg.Normal(mean_rows="learn"), inference=bg.MAP(solver="svi")).fit(X, y)
+
+
+def test_discriminant_axes_are_those_under_the_prior_of_largest_weight():
+    X, y = bg.datasets.load_iris()
+    learned = bg.LDA(covariance_rows="learn").fit(X, y)
+    rows = learned.posterior_.families["normal"].heaviest().covariance_rows
+    block = learned.posterior_.families["normal"]
+    at = next(i for i, member in enumerate(block.members) if member.covariance_rows is rows)
+    assert at == int(np.argmax(block.log_weight))
+    stated = bg.LDA(
+        covariance_rows=bg.MultivariateNormal.hyperparameter_grid["covariance_rows"][at]
+    )
+    np.testing.assert_allclose(learned.transform(X), stated.fit(X, y).transform(X), rtol=1e-9)

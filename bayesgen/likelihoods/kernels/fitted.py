@@ -121,7 +121,7 @@ class FittedKernels(Arrays):
         """The distinct rows behind the kernels, their missing cells NaN again."""
         return Rows(np.where(self.seen, self.x, np.nan), self.y, self.weight, self.n_classes)
 
-    def _spaced(self) -> np.ndarray:
+    def spaced_centers(self) -> np.ndarray:
         """Return which rows are centers, evenly spaced within classes, as booleans (entry,).
 
         They are stored, so that the density of some columns has the centers of all of them. Rows
@@ -178,7 +178,7 @@ class FittedKernels(Arrays):
         after, moments = self.with_rows(statistics)
         if len(self.grid) == 1 or not len(after.x):
             return after
-        return after._weighed(*after._scores(moments))
+        return after.weighed_by(*after.scores_of_centers(moments))
 
     def with_rows(self, statistics: Rows) -> tuple["FittedKernels", MultivariateNormalStatistics]:
         """Return the likelihood before bandwidths are weighed, and the moments of all its rows."""
@@ -191,13 +191,15 @@ class FittedKernels(Arrays):
         }
         after = self.with_arrays(arrays | self.base.posterior(more).arrays())
         moments = self._moments(rows) if len(self.x) else more
-        return after.with_arrays({"center": after._spaced()}), moments
+        return after.with_arrays({"center": after.spaced_centers()}), moments
 
     def _moments(self, rows: Rows) -> MultivariateNormalStatistics:
         """Return the moments of rows, missing cells expected."""
         return guesses.moments(rows, self.class_mean, self.covariance)
 
-    def _scores(self, moments: MultivariateNormalStatistics) -> tuple[np.ndarray, Weights]:
+    def scores_of_centers(
+        self, moments: MultivariateNormalStatistics
+    ) -> tuple[np.ndarray, Weights]:
         """Return log p_h of each center given its class and the other rows, and its weight.
 
         The centers stand for all rows. A row loses its whole weight, and counts at most once: a
@@ -207,14 +209,14 @@ class FittedKernels(Arrays):
         centers = rows.with_arrays({n: array[self.center] for n, array in rows.arrays().items()})
         own = np.arange(len(centers.y))
         once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
-        return self._left_out(moments, centers, own, every=False)[1], once
+        return self.without_rows(moments, centers, own, every=False)[1], once
 
-    def _weighed(self, logs: np.ndarray, weight: Weights) -> "FittedKernels":
+    def weighed_by(self, logs: np.ndarray, weight: Weights) -> "FittedKernels":
         """Return the likelihood with bandwidths weighed by log densities (row, bandwidth)."""
         log_weight = weight @ logs
         return self.with_arrays({"log_weight": log_weight - np.logaddexp.reduce(log_weight)})
 
-    def _left_out(
+    def without_rows(
         self,
         moments: MultivariateNormalStatistics,
         rows: Rows,
@@ -252,14 +254,14 @@ class FittedKernels(Arrays):
         # a row without weight is none of them, and takes the last number
         own = np.append(np.where(after.center, after.center.cumsum() - 1, -1), -1)[place]
         total = np.append(after.weight, 0.0)[place]
-        rest, score = after._left_out(moments, rows, own)
+        rest, score = after.without_rows(moments, rows, own)
         if len(self.grid) > 1:
             lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
             if lost and len(own) == after.center.sum():
-                after = after._weighed(score, np.minimum(rows.weight, 1.0))
+                after = after.weighed_by(score, np.minimum(rows.weight, 1.0))
             else:
-                logs, once = after._scores(moments)
-                after = after._weighed(logs, once)
+                logs, once = after.scores_of_centers(moments)
+                after = after.weighed_by(logs, once)
                 # of equal rows all are scored alike
                 score = np.where(own[:, None] >= 0, logs[own], score)
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
