@@ -8,6 +8,7 @@ Source of the updates: Chan, Golub and LeVeque (1979), Updating formulae and a p
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
@@ -223,6 +224,28 @@ class MultivariateNormalStatistics(SufficientStatistics):
             Gaps(cells, missing, np.flatnonzero(spread[cells]))
             for cells, missing in by_gaps(self.cell_observed)
         ]
+
+    def with_cells_filled(
+        self, means: Float[np.ndarray, "cell feature"], scatter: Float[np.ndarray, "class ..."]
+    ) -> "MultivariateNormalStatistics":
+        """Return the statistics of complete rows and of cells whose rows were filled.
+
+        Args:
+            means: of the filled rows of each cell.
+            scatter: (class, feature, feature), of the cells around these means.
+        """
+        starts = np.searchsorted(self.cell_class, np.arange(len(self.count) + 1))
+        weight, mean, scatters = np.zeros(len(scatter)), np.zeros_like(self.mean), scatter.copy()
+        for k, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+            if start == end:
+                continue
+            n, rows = self.cell_count[start:end], means[start:end]
+            weight[k] = n.sum()
+            mean[k] = rows[0] + n @ (rows - rows[0]) / weight[k]
+            off = rows - mean[k]
+            scatters[k] += (n[:, None] * off).T @ off
+        complete = self.count, self.mean, self.scatter
+        return complete_rows(*merged_moments(complete, (weight, mean, scatters)))
 
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
