@@ -304,15 +304,30 @@ class Statistics(Arrays):
             at: positions of the rows along the leading axis that the statistics have already, as
                 where rows lose shares in several classes; None: there is none yet.
         """
+        return self._with_class_of_each(lambda own: own - alone, y, at)
+
+    def with_each(self: T, alone: T, y: Labels) -> T:
+        """Return the statistics with each of several rows, along a leading axis of rows.
+
+        Args:
+            alone: of each row by itself, with rows in place of classes.
+            y: the rows' classes.
+        """
+        return self._with_class_of_each(lambda own: own + alone, y)
+
+    def _with_class_of_each(
+        self: T, changed: Callable[[T], T], y: Labels, at: Int[np.ndarray, " row"] | None = None
+    ) -> T:
+        """Return the statistics along a leading axis of rows, the class of each row changed."""
         names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
         where = y if at is None else (at, y)
-        left = self.with_arrays({name: getattr(self, name)[where] for name in names}) - alone
+        own = changed(self.with_arrays({name: getattr(self, name)[where] for name in names}))
         place, arrays = np.arange(len(y)) if at is None else at, {}
         for name in names:
             whole = getattr(self, name)
             arrays[name] = np.repeat(whole[None], len(y), axis=0) if at is None else whole.copy()
-            arrays[name][place, y] = getattr(left, name)
-        return left.with_arrays(arrays)
+            arrays[name][place, y] = getattr(own, name)
+        return own.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: LevelCounts) -> T:
         """Return a copy over columns with more levels; itself if there are no levels."""

@@ -107,9 +107,10 @@ def ties_lost(p_values):
 
 
 def not_left_out(subtracted):
-    return lambda self, where: subtracted(
+    return lambda self, where, beside=None: subtracted(
         dataclasses.replace(self, rows=dataclasses.replace(self.rows, away=1e-9 * self.rows.away)),
         where,
+        beside,
     )
 
 
@@ -118,8 +119,8 @@ FAULTS = {
     "ties do not count": (conformal, "p_values", ties_lost),
     "the new row is not added": (
         leave_one_out.Block,
-        "with_added",
-        lambda _: lambda self, added: self,
+        "scores_beside",
+        lambda _: lambda self, x, y: np.repeat(self.scores()[None], len(y), axis=0),
     ),
     "rows are not left out": (leave_one_out.Block, "subtracted", not_left_out),
 }
