@@ -176,8 +176,11 @@ def model_statistics(
     n_levels: Mapping[str, tuple[int, ...]],
 ) -> ModelStatistics:
     """Return the statistics of encoded rows for every block."""
-    entries = Entries.of(y, weight)
-    count = np.bincount(entries.code, entries.weight, minlength=n_classes).astype(float)
+    code, share = y, weight
+    if y.ndim == 2:
+        entries = Entries.of(y, weight)
+        code, share = entries.code, entries.weight
+    count = np.bincount(code, share, minlength=n_classes).astype(float)
     parts = {
         name: statistics_of(likelihood, encoded[name], y, weight, n_classes, n_levels[name])
         for name, likelihood in blocks.items()

@@ -55,9 +55,8 @@ def is_learned(value: object) -> bool:
     return isinstance(value, str) and value == LEARN
 
 
-def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
+def _require_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Validate that an argument is one of the allowed options."""
-    value = getattr(owner, name)
     # an array has no truth value, so only text is compared
     if not isinstance(value, str) or value not in allowed:
         raise not_one_of(name, value, allowed)
@@ -364,6 +363,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Largest number of combinations of levels of a block; None without a limit."""
     caveat: ClassVar[str] = ""
     """A sentence on what the closed form only approximates."""
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that are words, and the words that they may be, checked here alone."""
     hyperparameters: ClassVar[Mapping[str, str]] = {}
     """The range of each prior guess and strength (see `supports.RANGES`), checked here alone."""
     scalars: ClassVar[tuple[str, ...]] = ()
@@ -404,13 +405,15 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Whether the prior is improper: a reference prior before any rows."""
 
     def __post_init__(self) -> None:
-        """Validate that every stated guess and prior strength lies in its declared range.
+        """Validate options, and that every stated guess and strength lies in its declared range.
 
         None is a guess from the columns where it is the default, and no number elsewhere.
 
         Raises:
             InvalidArgument: names the likelihood, the argument, the value and what is allowed.
         """
+        for name, allowed in self.options.items():
+            _require_one_of(name, getattr(self, name), allowed)
         for name, wanted in self.hyperparameters.items():
             value, words = getattr(self, name), self.words.get(name, ())
             if name in self.hyperparameter_grid:

@@ -19,7 +19,6 @@ from bayesgen.likelihoods.base import (
     Repair,
     broadcast_guess,
     is_learned,
-    require_one_of,
 )
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
@@ -158,6 +157,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     }
     supports: ClassVar = {"mean": "vector", "cholesky": "covariance factor"}
     program_function: ClassVar[str] = lkj_and_wishart.NORMAL
+    options: ClassVar = {
+        "covariance": typing.get_args(Covariance),
+        "prior": ("conjugate", "reference", "lkj"),
+    }
     hyperparameters: ClassVar = {
         "mean": "real",
         "scale": "covariance",
@@ -169,8 +172,6 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def __post_init__(self) -> None:
         """Validate the structure and the prior, and the ranges of guesses and strengths."""
-        require_one_of(self, "covariance", typing.get_args(Covariance))
-        require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         super().__post_init__()
         if self.prior == "lkj" and self.covariance_rows is not None:
             raise InvalidArgument(
