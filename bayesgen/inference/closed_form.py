@@ -82,6 +82,10 @@ class ClosedForm(Components):
 
     def log_classes(self) -> np.ndarray:
         """Return log P(y = k given data)."""
+        return self._log_classes
+
+    @functools.cached_property
+    def _log_classes(self) -> np.ndarray:
         return self.model.classes.log_predictive()
 
     def with_classes(self, classes: ClassPrior) -> "ClosedForm":

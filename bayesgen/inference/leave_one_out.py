@@ -224,7 +224,7 @@ class Block:
     @property
     def subtracts(self) -> bool:
         """Whether the statistics of a row are taken from those of all."""
-        incomplete = getattr(self.statistics, "has_missing", False)
+        incomplete = self.statistics.has_missing
         return not (isinstance(self.prior, LeaveOneOut) or incomplete)
 
     def with_added(self, added: Statistics) -> "Block":
@@ -256,7 +256,7 @@ class Block:
         elif not isinstance(self.likelihood, Vectorised) or issparse(self.x):
             return self.one_by_one(judged)
         else:
-            if getattr(self.statistics, "has_missing", False):
+            if self.statistics.has_missing:
                 block = self.zero_filled()
                 statistics = self.selection.take(block.statistics)
                 incomplete = missing_cells(self.prior, statistics)
@@ -296,7 +296,7 @@ class Block:
         """
         judged, out = self.judged, np.full((len(y), len(self.judged), self.n_classes), np.nan)
         alone = self.likelihood.statistics_per_row(x, np.ones(len(y)), self._n_levels)
-        if getattr(alone, "has_missing", False):
+        if alone.has_missing:
             return out
         prior = self.likelihood.complete(self.statistics.with_each(alone, y))
         alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(y))
@@ -354,7 +354,7 @@ class Block:
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
-        rows, incomplete = self.rows, getattr(self.statistics, "has_missing", False)
+        rows, incomplete = self.rows, self.statistics.has_missing
         out, known = np.zeros((len(where), self.n_classes)), {}
         for place, i in enumerate(where.tolist()):
             x, away = self.x[i : i + 1], rows.away[i : i + 1]
@@ -387,7 +387,7 @@ class Block:
         that cell alone would count as incomplete.
         """
         index, statistics = self.selection.index, self.selection.take(self.statistics)
-        if index is None or self.selection.n_levels or getattr(statistics, "has_missing", False):
+        if index is None or self.selection.n_levels or statistics.has_missing:
             return self
         informative = self.x[:, index]
         shown = ~np.isnan(informative).all(axis=1, keepdims=True)

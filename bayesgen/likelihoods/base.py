@@ -187,6 +187,8 @@ class Statistics(Arrays):
     """The arrays that are proportional to the weights of the rows; None: all."""
     summed: ClassVar[tuple[str, ...] | None] = None
     """The arrays that are sums over rows of numbers of at least 0, by class; None: all by class."""
+    has_missing: bool = False
+    """Whether missing cells rule out the closed form, as they may of joint families."""
 
     @property
     def signed(self) -> tuple[int, ...]:

@@ -273,11 +273,12 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         if rows is None:
             rows = SHARED_ROWS if self.shared else OWN_ROWS
         matrices = (*wide, shape[-1], shape[-1])
+        scale = self._guessed_scale(statistics, variance, levels, matrices)
         return self.with_arrays(
             {
                 "mean": broadcast_guess(FAMILY, "mean", guess, shape),
                 "mean_rows": broadcast_guess(FAMILY, "mean_rows", self.mean_rows, shape[:-1]),
-                "scale": self._guessed_scale(statistics, variance, levels, matrices),
+                "scale": scale,
                 "covariance_rows": broadcast_guess(FAMILY, "covariance_rows", rows, wide),
                 "lost": () if levels is None else levels.lost,
             }

@@ -75,19 +75,15 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """Return the statistics of the rows of both."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *all_cells(self, other))
-        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
-        moments = merged_moments(*(tuple(arrays[name] for name in names) for arrays in statistics))
-        return self.with_arrays(dict(zip(names, moments, strict=True)))
+        moments = merged_moments(self.moments, other.moments)
+        return self.with_arrays(dict(zip(COMPLETE, moments, strict=True)))
 
     def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics without the rows of the other, which must be among them."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *_cells_without(self, other))
-        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
-        moments = unmerged_moments(
-            *(tuple(arrays[name] for name in names) for arrays in statistics)
-        )
-        return self.with_arrays(dict(zip(names, moments, strict=True)))
+        moments = unmerged_moments(self.moments, other.moments)
+        return self.with_arrays(dict(zip(COMPLETE, moments, strict=True)))
 
     def without(
         self, part: "MultivariateNormalStatistics", *, exact: bool
@@ -112,6 +108,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
         unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         smallest = np.linalg.eigvalsh(left.scatter * unit[:, :, None] * unit[:, None])[:, :1]
         return smallest < -ROUNDING
+
+    @property
+    def moments(self) -> Moments:
+        """Count, mean and scatter of complete rows."""
+        return self.count, self.mean, self.scatter
 
     def only_classes(self, stay: np.ndarray) -> "MultivariateNormalStatistics":
         """Return the statistics of some of the classes; the others have no rows."""
@@ -244,8 +245,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
             mean[k] = rows[0] + n @ (rows - rows[0]) / weight[k]
             off = rows - mean[k]
             scatters[k] += (n[:, None] * off).T @ off
-        complete = self.count, self.mean, self.scatter
-        return complete_rows(*merged_moments(complete, (weight, mean, scatters)))
+        return complete_rows(*merged_moments(self.moments, (weight, mean, scatters)))
 
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
