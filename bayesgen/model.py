@@ -141,6 +141,11 @@ class Model:
         """The blocks, each of which must have a closed form."""
         return {name: required(part, Conjugate) for name, part in self.blocks.items()}
 
+    @property
+    def caveat(self) -> str:
+        """What the closed forms of the blocks only approximate, in sentences."""
+        return " ".join(sorted({part.caveat for part in self.blocks.values()} - {""}))
+
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""
         blocks: dict[str, Likelihood] = {}

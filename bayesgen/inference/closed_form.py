@@ -75,11 +75,6 @@ class ClosedForm(Components):
         """The log predictive of each block: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.closed_forms.items()}
 
-    @property
-    def caveat(self) -> str:
-        """The approximations of the blocks, in sentences."""
-        return " ".join(sorted({part.caveat for part in self.families.values()} - {""}))
-
     def log_classes(self) -> np.ndarray:
         """Return log P(y = k given data)."""
         return self._log_classes

@@ -235,7 +235,7 @@ class Block:
         """
         other, total = copy.copy(self), self.statistics + added
         completed = self.likelihood.complete(total)
-        selection = Selection.of(completed)
+        selection = Selection.of(completed, completed.uninformative())
         vars(other).update(statistics=total, added=added, indispensable=self.indispensable)
         vars(other).update(prior=selection.take(completed), selection=selection)
         return other
