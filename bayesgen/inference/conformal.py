@@ -144,10 +144,18 @@ class AugmentedFit:
     def cheap(self) -> bool:
         """Whether a new row takes some hundredths of a second."""
         blocks, n_classes = self.blocks.values(), len(self.problem.statistics.count)
-        sizes = [sum(map(np.size, block.statistics.arrays().values())) for block in blocks]
-        floats = sum(len(b.likelihood.components) * n for b, n in zip(blocks, sizes, strict=True))
+        members = [len(block.likelihood.components) for block in blocks]
+        floats = sum(n * size for n, size in zip(members, self._sizes, strict=True))
         vectorised = all(isinstance(block.likelihood, Vectorised) for block in blocks)
         return vectorised and n_classes * len(self.rows.y) * floats <= CHEAP_FLOATS
+
+    @functools.cached_property
+    def _sizes(self) -> list[int]:
+        """How many numbers are in the statistics of each block."""
+        return [
+            sum(np.size(getattr(block.statistics, name)) for name in block.statistics.axes)
+            for block in self.blocks.values()
+        ]
 
     def p_values(self, encoded: Encoded, groups: Groups) -> Joint:
         """Return the p-values of new rows by full conformal prediction, shape (row, class)."""
@@ -155,7 +163,9 @@ class AugmentedFit:
         n_new, n_classes = out.shape
         times = np.broadcast_to(self.times, n_classes)
         weight = self.weight * times[self.rows.y]
-        at_once = max(1, CHEAP_FLOATS // (len(self.rows.y) * n_classes**2 * len(self.blocks)))
+        # numbers in the scores of all rows of the fit, and in the statistics beside a new row
+        floats = n_classes * len(self.rows.y) * len(self.blocks) + sum(self._sizes)
+        at_once = max(1, CHEAP_FLOATS // (n_classes * floats))
         for start in range(0, n_new, at_once):
             rows = np.arange(start, min(start + at_once, n_new))
             fitted = self._odds_beside(take_rows(encoded, rows), len(rows), n_classes)

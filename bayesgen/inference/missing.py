@@ -98,7 +98,7 @@ class IncompleteData(abc.ABC, Generic[F]):
 
     def start(self) -> Params:
         """Return parameters from pooled moments, from which EM starts."""
-        return required(self.family, Program).initial_params(self.statistics)
+        return cast(Program, self.family).initial_params(self.statistics)
 
     @abc.abstractmethod
     def maximum_likelihood(

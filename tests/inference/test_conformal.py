@@ -94,6 +94,20 @@ def test_full_within_classes_and_with_their_frequencies_is_refitting(name, optio
     law_full_is_refitting(CASES[name], CASES[name].vague.equivalent_family(), **options)
 
 
+@pytest.mark.parametrize("name", ["Normal", "Categorical", "MultivariateNormal shared"])
+def test_new_rows_have_the_same_p_values_together_and_one_by_one(name, monkeypatch):
+    case = CASES[name]
+    prior = case.vague.equivalent_family()
+    x, y = case.rows(np.random.default_rng(5), N_FITTED)
+    new = case.rows(np.random.default_rng(6), N_FITTED)[0]
+    groups = Groups(np.zeros_like(y), np.zeros((len(new), N_CLASSES), dtype=int))
+    fit = augmented_fit(case, prior, x, y, np.ones(len(y)))
+    together = fit.p_values({"": new}, groups)
+    monkeypatch.setattr(conformal, "CHEAP_FLOATS", 1)
+    monkeypatch.setattr(leave_one_out, "BATCH_FLOATS", 1)
+    np.testing.assert_allclose(fit.p_values({"": new}, groups), together, rtol=1e-12)
+
+
 def counted_twice(p_values):
     return lambda fitted, weight, new, *own: p_values(
         np.append(fitted, new), np.append(weight, 1), new, *own

@@ -521,10 +521,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and the variances within classes, as if columns were independent."""
-        columns = statistics.marginal()
-        mean, variance = columns.pooled()
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
+        columns = statistics.marginal()
+        mean, variance = columns.pooled()
         matrix = np.diag(self._unit(variance))
         if any(variable >= 0 for variable in self.variables):
             levels = Levels.of(self.variables, columns)
