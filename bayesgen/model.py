@@ -27,6 +27,11 @@ class ModelStatistics:
     blocks: dict[str, Statistics]
     groups: dict[Hashable, "ModelStatistics"] = dataclasses.field(default_factory=dict)
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether missing cells rule out the closed form of a block."""
+        return any(part.has_missing for part in self.blocks.values())
+
     def __add__(self, other: "ModelStatistics") -> "ModelStatistics":
         """Return the statistics of the rows of both."""
         blocks = {name: part + other.blocks[name] for name, part in self.blocks.items()}
@@ -181,14 +186,16 @@ def model_statistics(
     n_levels: Mapping[str, tuple[int, ...]],
 ) -> ModelStatistics:
     """Return the statistics of encoded rows for every block."""
-    code, share = y, weight
     if y.ndim == 2:
         entries = Entries.of(y, weight)
-        code, share = entries.code, entries.weight
-    count = np.bincount(code, share, minlength=n_classes).astype(float)
+        encoded = {name: encoded[name][entries.row] for name in blocks}
+        y, weight = entries.code, entries.weight
+    count = np.bincount(y, weight, minlength=n_classes).astype(float)
     parts = {
-        name: statistics_of(likelihood, encoded[name], y, weight, n_classes, n_levels[name])
-        for name, likelihood in blocks.items()
+        name: part.statistics(
+            encoded[name], y, weight, n_classes=n_classes, n_levels=n_levels[name]
+        )
+        for name, part in blocks.items()
     }
     return ModelStatistics(count, parts)
 

@@ -17,7 +17,7 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 import numpy as np
@@ -631,9 +631,8 @@ def _incomplete_batch(
     return required(prior, Vectorised).log_predictive_updated(others, x)
 
 
-def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:
-    """Yield positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
+def _batches(statistics: Statistics, positions: Positions) -> list[Positions]:
+    """Return positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
     size = max(1, BATCH_FLOATS // max(width, 1))
-    for start in range(0, len(positions), size):
-        yield positions[start : start + size]
+    return [positions[start : start + size] for start in range(0, len(positions), size)]

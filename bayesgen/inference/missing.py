@@ -261,7 +261,7 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
 
 def any_missing(model: Model, statistics: ModelStatistics) -> bool:
     """Return whether missing values preclude the closed form of any block."""
-    return any(statistics.blocks[name].has_missing for name in model.blocks)
+    return statistics.only(model.blocks).has_missing
 
 
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
