@@ -294,15 +294,13 @@ class Block:
         NaN: rows that cannot be subtracted, and new rows that are incomplete in a joint block, or
         with which other positions tell classes apart.
         """
-        judged, out = self.judged, np.full((len(y), len(self.judged), self.n_classes), np.nan)
+        judged = self.judged
+        out = np.full((len(y), len(judged), self.n_classes), np.nan)
         alone = self.likelihood.statistics_per_row(x, np.ones(len(y)), self._n_levels)
         if alone.has_missing:
             return out
-        prior = self.likelihood.complete(self.statistics.with_each(alone, y))
-        alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(y))
         usual = np.flatnonzero(~np.isin(judged, self.indispensable))
-        grid = np.meshgrid(np.flatnonzero(alike), usual, indexing="ij")
-        new, place = (positions.ravel() for positions in grid)
+        new, place = np.repeat(np.arange(len(y)), len(usual)), np.tile(usual, len(y))
         for pairs in _batches(self.statistics, np.arange(len(new))):
             row, at = new[pairs], place[pairs]
             beside = NewRows(alone.take("class", row), y[row])

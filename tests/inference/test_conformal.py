@@ -108,6 +108,18 @@ def test_new_rows_have_the_same_p_values_together_and_one_by_one(name, monkeypat
     np.testing.assert_allclose(fit.p_values({"": new}, groups), together, rtol=1e-12)
 
 
+def test_a_new_row_with_which_a_column_varies_is_refitting():
+    case = CASES["Normal"]
+    prior = case.vague
+    x, y = case.rows(np.random.default_rng(5), N_FITTED)
+    new = case.rows(np.random.default_rng(6), N_FITTED)[0][:3]
+    x[:, 1], new[1:, 1] = 2.0, 2.0  # the first of the new rows has another value
+    weight, groups = np.ones(len(y)), Groups(np.zeros_like(y), np.zeros((3, N_CLASSES), dtype=int))
+    found = augmented_fit(case, prior, x, y, weight).p_values({"": new}, groups)
+    expected = refitted_p_values(case, prior, x, y, weight, new, groups)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def counted_twice(p_values):
     return lambda fitted, weight, new, *own: p_values(
         np.append(fitted, new), np.append(weight, 1), new, *own
