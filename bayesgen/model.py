@@ -27,6 +27,11 @@ class ModelStatistics:
     blocks: dict[str, Statistics]
     groups: dict[Hashable, "ModelStatistics"] = dataclasses.field(default_factory=dict)
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether missing cells rule out the closed form of a block."""
+        return any(part.has_missing for part in self.blocks.values())
+
     def __add__(self, other: "ModelStatistics") -> "ModelStatistics":
         """Return the statistics of the rows of both."""
         blocks = {name: part + other.blocks[name] for name, part in self.blocks.items()}
@@ -141,6 +146,11 @@ class Model:
         """The blocks, each of which must have a closed form."""
         return {name: required(part, Conjugate) for name, part in self.blocks.items()}
 
+    @property
+    def caveat(self) -> str:
+        """What the closed forms of the blocks only approximate, in sentences."""
+        return " ".join(sorted({part.caveat for part in self.blocks.values()} - {""}))
+
     def posterior(self, statistics: ModelStatistics) -> "Model":
         """Return the model updated by rows."""
         blocks: dict[str, Likelihood] = {}
@@ -176,11 +186,16 @@ def model_statistics(
     n_levels: Mapping[str, tuple[int, ...]],
 ) -> ModelStatistics:
     """Return the statistics of encoded rows for every block."""
-    entries = Entries.of(y, weight)
-    count = np.bincount(entries.code, entries.weight, minlength=n_classes).astype(float)
+    if y.ndim == 2:
+        entries = Entries.of(y, weight)
+        encoded = {name: encoded[name][entries.row] for name in blocks}
+        y, weight = entries.code, entries.weight
+    count = np.bincount(y, weight, minlength=n_classes).astype(float)
     parts = {
-        name: statistics_of(likelihood, encoded[name], y, weight, n_classes, n_levels[name])
-        for name, likelihood in blocks.items()
+        name: part.statistics(
+            encoded[name], y, weight, n_classes=n_classes, n_levels=n_levels[name]
+        )
+        for name, part in blocks.items()
     }
     return ModelStatistics(count, parts)
 

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, Words, warn
@@ -68,21 +68,23 @@ class ReadRows:
 
     def proba(self) -> Joint:
         """Return P(y = k given x, data); rows impossible under every class have the prior."""
-        return class_probabilities(*self._possible())
+        return class_probabilities(self._possible())
 
     def log_proba(self) -> Joint:
         """Return the logs of `proba`, accurate where these underflow."""
-        return log_class_probabilities(*self._possible())
+        return log_class_probabilities(self._possible())
 
     def log_odds(self) -> Float[np.ndarray, "row ..."]:
         """Return the logits of `proba`: of the second of two classes, or of each of several."""
-        return log_odds(*self._possible())
+        return log_odds(self._possible())
 
-    def _possible(self) -> tuple[Joint, Float[np.ndarray, " class"]]:
-        """Return the log joint, and the class prior for rows impossible under every class."""
+    def _possible(self) -> Joint:
+        """Return the log joint, and the class prior of rows impossible under every class."""
         joint = self.log_joint()
-        warn_impossible_rows(joint)
-        return joint, self.posterior.log_classes()
+        impossible = warn_impossible_rows(joint)
+        if impossible.any():
+            joint = np.where(impossible[:, None], self.posterior.log_classes(), joint)
+        return joint
 
     def interval(self, prob: float) -> Float[np.ndarray, "row class 2"]:
         """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
@@ -146,20 +148,21 @@ def _warn_of_few_draws(error: MonteCarloError, cure: Cure, *, densities: bool) -
         )
 
 
-def warn_impossible_rows(joint: Joint) -> None:
-    """Warn of rows that are impossible under every class, which have the class prior."""
+def warn_impossible_rows(joint: Joint) -> Bool[np.ndarray, " row"]:
+    """Warn of rows that are impossible under every class, which have the class prior: these."""
     # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    impossible = int(functools.reduce(np.logical_and, np.isneginf(joint).T).sum())
-    if impossible:
+    impossible = np.asarray(functools.reduce(np.logical_and, np.isneginf(joint).T))
+    if impossible.any():
         warn(
             DegenerateEstimate(
                 "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood "
                 "gives probability 0 to what was never observed); they get the class prior.",
                 Cure("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
-                count=impossible,
+                count=int(impossible.sum()),
                 n_rows=len(joint),
             )
         )
+    return impossible
 
 
 def log_density(joint: Joint) -> Float[np.ndarray, " row"]:

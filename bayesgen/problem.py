@@ -58,12 +58,11 @@ class Problem:
             power_transforms: of the columns of some blocks.
             empirical: whether the class prior is the frequencies of the rows.
         """
-        priors, selections = {}, {}
-        for name, likelihood in blocks.items():
-            completed = likelihood.complete(statistics.blocks[name])
-            selection = Selection.of(completed)
-            if selection.index is None or len(selection.index):
-                priors[name], selections[name] = selection.take(completed), selection
+        completed = {n: part.complete(statistics.blocks[n]) for n, part in blocks.items()}
+        uninformative = {n: part.uninformative() for n, part in completed.items()}
+        found = {n: Selection.of(part, uninformative[n]) for n, part in completed.items()}
+        selections = {n: selection for n, selection in found.items() if not selection.is_empty}
+        priors = {n: selection.take(completed[n]) for n, selection in selections.items()}
         reader = Reader(selections, dict(power_transforms or {}))
         guesses = Guesses(blocks, statistics, empirical)
         return cls(Model(classes, priors), reader.take(statistics), reader, guesses)

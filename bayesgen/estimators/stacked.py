@@ -72,6 +72,7 @@ from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import (
     BAYES,
+    Method,
     Mixture,
     Pooled,
     Posterior,
@@ -218,7 +219,7 @@ class StackedClassifier(Classifier):
         np.float64(0.2)
     """
 
-    inference: str = "stacked"
+    inference: str | Method = "stacked"
     """No argument: each member has its own."""
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)

@@ -228,28 +228,17 @@ def read(
     Warns:
         CountsAsMissing: some cells of levels hold blanks alone.
     """
-    table = _read(estimator, X, reset=reset, only=only, skip=skip)
-    if table.blank:
-        warn(blank_text(table.blank))
-    return table
-
-
-def _read(
-    estimator: BaseEstimator,
-    X: object,
-    *,
-    reset: bool,
-    only: Collection[object] | None,
-    skip: Collection[Name],
-) -> Table:
     if require_container(X) == "sparse":
         options = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
         return read_sparse(validate_data(estimator, X, reset=reset, **options))
     table = read_table(X, only=only, skip=skip)
+    blank = table.blank
     if table.container != "numpy" and reset:
         _note_names(estimator, table.names)
     elif table.container == "numpy" and (reset or not _is_like_fitted(estimator, X)):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if blank:
+        warn(blank_text(blank))
     return table
 
 

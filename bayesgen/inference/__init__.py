@@ -93,7 +93,7 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
                 family = f"block {name!r}, {part.title},"
                 raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
-    if isinstance(method, Exact) and joint and any_missing(model, problem.statistics):
+    if isinstance(method, Exact) and joint and problem.statistics.has_missing:
         if inference != "auto":
             warn(
                 BayesgenWarning(

@@ -75,13 +75,12 @@ class ClosedForm(Components):
         """The log predictive of each block: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.closed_forms.items()}
 
-    @property
-    def caveat(self) -> str:
-        """The approximations of the blocks, in sentences."""
-        return " ".join(sorted({part.caveat for part in self.families.values()} - {""}))
-
     def log_classes(self) -> np.ndarray:
         """Return log P(y = k given data)."""
+        return self._log_classes
+
+    @functools.cached_property
+    def _log_classes(self) -> np.ndarray:
         return self.model.classes.log_predictive()
 
     def with_classes(self, classes: ClassPrior) -> "ClosedForm":

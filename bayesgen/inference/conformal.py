@@ -30,7 +30,6 @@ from bayesgen.inference.leave_one_out import (
 )
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods.protocols import Vectorised
-from bayesgen.model import ModelStatistics, model_statistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, LevelCounts, Weights
 
@@ -145,23 +144,35 @@ class AugmentedFit:
     def cheap(self) -> bool:
         """Whether a new row takes some hundredths of a second."""
         blocks, n_classes = self.blocks.values(), len(self.problem.statistics.count)
-        sizes = [sum(map(np.size, block.statistics.arrays().values())) for block in blocks]
-        floats = sum(len(b.likelihood.components) * n for b, n in zip(blocks, sizes, strict=True))
+        members = [len(block.likelihood.components) for block in blocks]
+        floats = sum(n * size for n, size in zip(members, self._sizes, strict=True))
         vectorised = all(isinstance(block.likelihood, Vectorised) for block in blocks)
         return vectorised and n_classes * len(self.rows.y) * floats <= CHEAP_FLOATS
+
+    @functools.cached_property
+    def _sizes(self) -> list[int]:
+        """How many numbers are in the statistics of each block."""
+        return [
+            sum(np.size(getattr(block.statistics, name)) for name in block.statistics.axes)
+            for block in self.blocks.values()
+        ]
 
     def p_values(self, encoded: Encoded, groups: Groups) -> Joint:
         """Return the p-values of new rows by full conformal prediction, shape (row, class)."""
         new, out = self._odds_of(encoded), np.empty(groups.new.shape)
-        times = np.broadcast_to(self.times, out.shape[1:])
+        n_new, n_classes = out.shape
+        times = np.broadcast_to(self.times, n_classes)
         weight = self.weight * times[self.rows.y]
-        likelihoods, sizes = self.problem.open_guesses.blocks, {"n_levels": self.n_levels}
-        for i, k in np.ndindex(out.shape):
-            x, y = take_rows(encoded, np.array([i])), np.array([k])
-            added = model_statistics(likelihoods, x, y, np.ones(1), n_classes=out.shape[1], **sizes)
-            alike = np.flatnonzero(groups.fitted == groups.new[i, k])
-            fitted = self._odds_with(added)[alike]
-            out[i, k] = p_values(fitted, weight[alike], new[i, [k]], times[k])[0]
+        # numbers in the scores of all rows of the fit, and in the statistics beside a new row
+        floats = n_classes * len(self.rows.y) * len(self.blocks) + sum(self._sizes)
+        at_once = max(1, CHEAP_FLOATS // (n_classes * floats))
+        for start in range(0, n_new, at_once):
+            rows = np.arange(start, min(start + at_once, n_new))
+            fitted = self._odds_beside(take_rows(encoded, rows), len(rows), n_classes)
+            for i, k in np.ndindex(len(rows), n_classes):
+                alike = np.flatnonzero(groups.fitted == groups.new[rows[i], k])
+                own = new[rows[i], [k]]
+                out[rows[i], k] = p_values(fitted[i, k, alike], weight[alike], own, times[k])[0]
         return out
 
     def _odds_of(self, encoded: Encoded) -> Joint:
@@ -172,14 +183,16 @@ class AugmentedFit:
         scores = Scores(log_classes + sum(parts), log_classes, np.stack(parts, axis=1))
         return odds_of_each_class(self.log_proba(scores))
 
-    def _odds_with(self, added: ModelStatistics) -> Odds:
-        """Return scores of the rows of the fit, each left out after others were added to it."""
-        count = self.problem.statistics.count + added.count
-        problem = dataclasses.replace(self.problem, statistics=ModelStatistics(count, {}))
-        log_classes = log_classes_without(problem, self.rows)
+    def _odds_beside(
+        self, encoded: Encoded, n_new: int, n_classes: int
+    ) -> Float[np.ndarray, "new class fitted"]:
+        """Return scores of the rows of the fit, each left out beside a new row of each class."""
+        row, own = (place.ravel() for place in np.indices((n_new, n_classes)))
+        log_classes = log_classes_without(self.problem, self.rows, np.eye(n_classes))[own]
         parts = [
-            block.with_added(added.blocks[name]).scores() for name, block in self.blocks.items()
+            block.scores_beside(encoded[name][row], own) for name, block in self.blocks.items()
         ]
-        joint = log_classes + sum(parts)
-        scores = Scores(joint, log_classes, np.stack(parts, axis=1))
-        return odds(self.log_proba(scores), self.rows.y)
+        arrays = log_classes + sum(parts), log_classes, np.stack(parts, axis=2)
+        scores = Scores(*(array.reshape(-1, *array.shape[2:]) for array in arrays))
+        y = np.tile(self.rows.y, len(own))
+        return odds(self.log_proba(scores), y).reshape(n_new, n_classes, -1)

@@ -43,11 +43,10 @@ class Exact:
     def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
         posterior = problem.model.posterior(problem.statistics)
-        report = Report("exact", converged=True, outcome=Words(VERDICT))
+        caveat = posterior.caveat
+        outcome = Words(f"Closed form. {caveat}" if caveat else VERDICT)
+        report = Report("exact", converged=True, outcome=outcome)
         answer = ClosedForm(problem.reader, report, posterior, seed, self.draws)
-        if answer.caveat:
-            report = dataclasses.replace(report, outcome=Words(f"Closed form. {answer.caveat}"))
-            answer = dataclasses.replace(answer, report=report)
         if any(part.joint for part in posterior.blocks.values()):
             # kept; a numerically singular matrix is reported here, not at the first prediction
             _ = answer.predictives
@@ -87,7 +86,7 @@ class Expected:
         if not accounts:
             return posterior
         converged = all(account.converged for account in accounts.values())
-        caveat = f" {posterior.caveat}".rstrip()
+        caveat = f" {posterior.model.caveat}".rstrip()
         report = dataclasses.replace(
             posterior.report,
             method="expected",

@@ -1,7 +1,7 @@
 """Importance sampling: independent exact draws given few incomplete rows in joint blocks."""
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,7 +13,6 @@ from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.duration import announce
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.protocols import Conjugate, required
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
@@ -109,11 +108,13 @@ def importance_sample(
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
     centre, _, _ = em(data, data.start(), EM_STEPS)
     size = max(n, LEAST_DRAWS)
-    proposal = required(data.prior, Conjugate).posterior(data.filled(centre))
+    proposal = data.conjugate.posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
     log_weights, logs = data.log_importance(centre), []
-    for chunk in (slice(0, PILOT), *_others(draws, size)):
-        part = {name: value[chunk] for name, value in draws.items()}
+    width = sum(value[0].size for value in draws.values())
+    at_once = max(PILOT, WEIGHED_FLOATS // width)
+    for start, end in itertools.pairwise([0, *range(PILOT, size, at_once), size]):
+        part = {name: value[start:end] for name, value in draws.items()}
         logs.append(log_weights(part))
         if not np.isfinite(logs[-1]).all() or logs[0].std(axis=0).max() > HOPELESS:
             return None
@@ -124,13 +125,6 @@ def importance_sample(
     picks = resampled(weight, rng, n)
     params = {name: _taken(value, picks) for name, value in draws.items()}
     return WeighedDraws(params, float(pareto_k.max()), min(effective, n))
-
-
-def _others(draws: Params, size: int) -> Iterator[slice]:
-    """Yield the draws after the pilot, as many at a time as memory allows."""
-    width = sum(value[0].size for value in draws.values())
-    for part in row_chunks(size - PILOT, max(PILOT, WEIGHED_FLOATS // width)):
-        yield slice(PILOT + part.start, PILOT + part.stop)
 
 
 def resampled(

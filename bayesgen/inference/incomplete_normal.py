@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_normal_weights import log_importance
 from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport, missing_cells
-from bayesgen.likelihoods import Likelihood, MultivariateNormal, Repair
+from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.expected_moments import (
@@ -33,7 +33,7 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
 from bayesgen.likelihoods.multivariate_normal.indicators import with_first_levels
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
-from bayesgen.likelihoods.protocols import Conjugate, required
+from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
@@ -128,10 +128,10 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
             mean (chain, class, feature) and cholesky (chain, class or 1, feature, feature).
         """
         # each chain starts from its own draw given the expected moments
-        posterior = required(self.prior, Conjugate).posterior(self.filled(self.start()))
+        posterior = self.conjugate.posterior(self.filled(self.start()))
         params = posterior.draw(rng, chains)
         while True:
-            proposed = _parameters(self.prior, *_filled(self._cells, params, rng), rng)
+            proposed = _parameters(self.conjugate, *_filled(self._cells, params, rng), rng)
             params = _choose(self._cells, params, proposed, rng, together=self._dependent)
             yield params
 
@@ -175,8 +175,8 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
 
     def log_importance(self, centre: Params) -> LogWeights:
         """Return draws -> log importance weights: by class, or of all where they are dependent."""
-        by_class = log_importance(self.statistics, centre)
-        if not self._dependent:
+        dependent, by_class = self._dependent, log_importance(self.statistics, centre)
+        if not dependent:
             return by_class
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
@@ -539,7 +539,7 @@ def _bartlett(
 
 
 def _parameters(
-    prior: Likelihood,
+    prior: Conjugate,
     count: np.ndarray,
     mean: np.ndarray,
     scatter: np.ndarray,
@@ -547,7 +547,7 @@ def _parameters(
 ) -> Params:
     """Draw the parameters of each chain given its filled rows."""
     drawn = [
-        required(prior, Conjugate).posterior(complete_rows(count, *moments)).draw(rng, 1)
+        prior.posterior(complete_rows(count, *moments)).draw(rng, 1)
         for moments in zip(mean, scatter, strict=True)
     ]
     return {name: np.concatenate([draw[name] for draw in drawn]) for name in drawn[0]}

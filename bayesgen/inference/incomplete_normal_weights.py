@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.multivariate_normal.expected_moments import cell_means, regression
 from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import divided
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
@@ -51,7 +50,8 @@ def log_importance(
     slope, root = regression(statistics, centre)
     root = root / unit[:, None]
     spread = root @ root.mT
-    rows = _rows(statistics, centre, slope, unit)
+    filled = cell_means(statistics, centre, slope) - centre["mean"][statistics.cell_class]
+    rows = _rows(statistics, filled / unit, slope / unit[:, None])
     shapes = np.stack([(~statistics.cell_observed).sum(axis=1), [*map(len, rows)]], axis=1)
 
     def of_class(k: int, lines: Lines) -> Float[np.ndarray, " draw"]:
@@ -88,8 +88,9 @@ def _of_one_shape(
     for shape, (n_missing, n_directions) in enumerate(distinct.tolist()):
         alike = cells[which == shape]
         width = n_missing * (n_missing + n_directions) * n_draws
-        for chunk in row_chunks(len(alike), max(1, CELL_FLOATS // width)):
-            yield alike[chunk]
+        size = max(1, CELL_FLOATS // width)
+        for start in range(0, len(alike), size):
+            yield alike[start : start + size]
 
 
 def _precision(
@@ -104,18 +105,22 @@ def _precision(
 
 def _rows(
     statistics: MultivariateNormalStatistics,
-    centre: Params,
+    filled: Float[np.ndarray, "cell feature"],
     slope: Float[np.ndarray, "cell feature feature"],
-    unit: Float[np.ndarray, " feature"],
 ) -> list[Float[np.ndarray, "direction coordinate"]]:
-    """Return R of each cell with R'R = sum of (x, 1)(x, 1)' over its filled rows."""
-    filled = cell_means(statistics, centre, slope) - centre["mean"][statistics.cell_class]
+    """Return R of each cell with R'R = sum of (x, 1)(x, 1)' over its filled rows.
+
+    Args:
+        statistics: of rows with missing values.
+        filled: mean of the filled rows of each cell, around that of its class.
+        slope: of the regression by which they are filled.
+    """
     ones = np.ones((len(filled), 1))
     size = np.sqrt(statistics.cell_count)[:, None]
-    filled_rows = list((size * np.concatenate([filled / unit, ones], axis=1))[:, None])
+    filled_rows = list((size * np.concatenate([filled, ones], axis=1))[:, None])
     # a single row has no scatter
     several = np.flatnonzero(statistics.cell_scatter.any(axis=(1, 2)))
-    steps = slope[several] / unit[:, None]
+    steps = slope[several]
     scatter = steps @ statistics.cell_scatter[several] @ steps.mT
     values, vectors = np.linalg.eigh(scatter)
     for cell, value, vector in zip(several.tolist(), values, vectors, strict=True):

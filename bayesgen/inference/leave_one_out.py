@@ -17,11 +17,11 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
@@ -30,7 +30,6 @@ from bayesgen.inference.groups import groups_of
 from bayesgen.inference.missing import IncompleteData, em, expected_statistics, missing_cells
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.likelihoods.protocols import (
     CellDistribution,
@@ -40,7 +39,7 @@ from bayesgen.likelihoods.protocols import (
     required,
 )
 from bayesgen.likelihoods.selection import Selection
-from bayesgen.membership import Entries, codes_of, shares_of
+from bayesgen.membership import Entries, codes_of
 from bayesgen.model import ModelStatistics, statistics_of
 from bayesgen.problem import Problem
 from bayesgen.schema import GROUPS
@@ -174,25 +173,30 @@ def blocks(problem: Problem, rows: LabelledRows) -> "dict[str, Block]":
     }
 
 
-def log_classes_without(problem: Problem, rows: LabelledRows) -> Joint:
-    """Return log P(y = k given the rows without i), shape (row, class)."""
-    total, prior = problem.statistics.count, problem.model.classes
+def log_classes_without(
+    problem: Problem, rows: LabelledRows, added: Float[np.ndarray, "*new class"] | float = 0.0
+) -> Float[np.ndarray, "*new row class"]:
+    """Return log P(y = k given the rows without i), shape (row, class).
+
+    added: the weights, by class, of other rows that are added by themselves, along leading axes.
+    """
+    total, prior = problem.statistics.count + added, problem.model.classes
     empirical = problem.guesses is not None and problem.guesses.empirical
-    out = np.empty((len(rows.y), len(total)))
-    lost = rows.away[:, None] * shares_of(rows.y, len(total))
+    *lead, n_classes = total.shape
+    out = np.empty((*lead, len(rows.y), n_classes))
     if rows.y.ndim == 1:
         # a tenth of the time of distinct lines of several columns
-        pairs = rows.y + 1j * rows.away
-        _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
-        distinct = lost[first]
+        pairs, which = np.unique(rows.y + 1j * rows.away, return_inverse=True)
+        distinct = np.equal(pairs.real[:, None], np.arange(n_classes)) * pairs.imag[:, None]
     else:
+        lost = rows.away[:, None] * rows.y
         distinct, which = np.unique(lost, axis=0, return_inverse=True)
-    for i, away in enumerate(distinct):
-        count = total - away
-        count = np.where(count > 1e-9 * away.sum(), count, 0.0)
+    for *new, i in np.ndindex(*lead, len(distinct)):
+        count = total[*new] - distinct[i]
+        count = np.where(count > 1e-9 * distinct[i].sum(), count, 0.0)
         if empirical:
             prior = ClassPrior(count / count.sum(), np.inf)
-        out[which == i] = prior.posterior(count).log_predictive()
+        out[*new, which == i] = prior.posterior(count).log_predictive()
     return out
 
 
@@ -220,7 +224,7 @@ class Block:
     @property
     def subtracts(self) -> bool:
         """Whether the statistics of a row are taken from those of all."""
-        incomplete = getattr(self.statistics, "has_missing", False)
+        incomplete = self.statistics.has_missing
         return not (isinstance(self.prior, LeaveOneOut) or incomplete)
 
     def with_added(self, added: Statistics) -> "Block":
@@ -231,15 +235,19 @@ class Block:
         """
         other, total = copy.copy(self), self.statistics + added
         completed = self.likelihood.complete(total)
-        selection = Selection.of(completed)
+        selection = Selection.of(completed, completed.uninformative())
         vars(other).update(statistics=total, added=added, indispensable=self.indispensable)
         vars(other).update(prior=selection.take(completed), selection=selection)
         return other
 
+    @property
+    def judged(self) -> Positions:
+        """The positions of the rows that are left out."""
+        return np.arange(len(self.rows.y)) if self.rows.judged is None else self.rows.judged
+
     def scores(self) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (judged, class)."""
-        rows, block = self.rows, self
-        judged = np.arange(len(rows.y)) if rows.judged is None else rows.judged
+        rows, block, judged = self.rows, self, self.judged
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
         if isinstance(self.prior, LeaveOneOut) and y.ndim == 1:
             x = self.selection.read(self.x[judged])
@@ -248,7 +256,7 @@ class Block:
         elif not isinstance(self.likelihood, Vectorised) or issparse(self.x):
             return self.one_by_one(judged)
         else:
-            if getattr(self.statistics, "has_missing", False):
+            if self.statistics.has_missing:
                 block = self.zero_filled()
                 statistics = self.selection.take(block.statistics)
                 incomplete = missing_cells(self.prior, statistics)
@@ -261,6 +269,42 @@ class Block:
         refit = np.isnan(out).any(axis=1) | np.isin(judged, block.indispensable)
         for place in np.flatnonzero(refit).tolist():
             out[place] = block.refitted(int(judged[place]))
+        return out
+
+    def scores_beside(self, x: Rows, y: Labels) -> Float[np.ndarray, "new judged class"]:
+        """Return the scores after each of some rows was added by itself; the block must subtract.
+
+        x: encoded new rows, of weight 1. y: their classes.
+        """
+        if isinstance(self.likelihood, Vectorised) and not issparse(x):
+            out = self._scores_beside_together(x, y)
+        else:
+            out = np.full((len(y), len(self.judged), self.n_classes), np.nan)
+        for i in np.flatnonzero(np.isnan(out).any(axis=(1, 2))).tolist():
+            at = slice(i, i + 1)
+            added = statistics_of(
+                self.likelihood, x[at], y[at], np.ones(1), self.n_classes, self._n_levels
+            )
+            out[i] = self.with_added(added).scores()
+        return out
+
+    def _scores_beside_together(self, x: Rows, y: Labels) -> Float[np.ndarray, "new judged class"]:
+        """Return `scores_beside` of a `Vectorised` family, for all pairs of rows at once.
+
+        NaN: rows that cannot be subtracted, and new rows that are incomplete in a joint block, or
+        with which other positions tell classes apart.
+        """
+        judged = self.judged
+        out = np.full((len(y), len(judged), self.n_classes), np.nan)
+        alone = self.likelihood.statistics_per_row(x, np.ones(len(y)), self._n_levels)
+        if alone.has_missing:
+            return out
+        usual = np.flatnonzero(~np.isin(judged, self.indispensable))
+        new, place = np.repeat(np.arange(len(y)), len(usual)), np.tile(usual, len(y))
+        for pairs in _batches(self.statistics, np.arange(len(new))):
+            row, at = new[pairs], place[pairs]
+            beside = NewRows(alone.take("class", row), y[row])
+            out[row, at] = self.subtracted(judged[at], beside)
         return out
 
     @functools.cached_property
@@ -279,27 +323,36 @@ class Block:
     def _n_levels(self) -> tuple[int, ...]:
         return getattr(self.statistics, "n_levels", ())
 
-    def subtracted(self, where: Positions) -> Joint:
+    def subtracted(self, where: Positions, beside: "NewRows | None" = None) -> Joint:
         """Return the scores of some rows of a `Vectorised` family, all at once.
 
         NaN: without the row another column is constant, which its guess needs.
+
+        beside: a row for each that is added to the others; None: none is.
         """
         x, y, away = self.x[where], self.rows.y[where], self.rows.away[where]
         alone = functools.partial(_alone, self.likelihood, x, self._n_levels)
-        others = without_each(self.statistics, y, away, alone)
+        if beside is None:
+            others = without_each(self.statistics, y, away, alone)
+        else:
+            each = self.statistics.with_each(beside.alone, beside.y)
+            others = without_each(each, y, away, alone, at=np.arange(len(where)))
         prior = self.likelihood.complete(others)
         alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(where))
         if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
             if alike.any():
-                out[alike] = self.subtracted(where[alike])
+                some = np.flatnonzero(alike)
+                out[some] = self.subtracted(where[some], beside and beside.take(some))
             return out
-        prior, others = self.selection.take(prior), self.selection.take(others)
-        return required(prior, Vectorised).log_predictive_updated(others, self.selection.read(x))
+        # of the type of the likelihood
+        prior = cast(Vectorised, self.selection.take(prior))
+        others, read = self.selection.take(others), self.selection.read(x)
+        return prior.log_predictive_updated(others, read)
 
     def one_by_one(self, where: Positions) -> Joint:
         """Return the scores of some rows of any family, equal rows once."""
-        rows, incomplete = self.rows, getattr(self.statistics, "has_missing", False)
+        rows, incomplete = self.rows, self.statistics.has_missing
         out, known = np.zeros((len(where), self.n_classes)), {}
         for place, i in enumerate(where.tolist()):
             x, away = self.x[i : i + 1], rows.away[i : i + 1]
@@ -332,7 +385,7 @@ class Block:
         that cell alone would count as incomplete.
         """
         index, statistics = self.selection.index, self.selection.take(self.statistics)
-        if index is None or self.selection.n_levels or getattr(statistics, "has_missing", False):
+        if index is None or self.selection.n_levels or statistics.has_missing:
             return self
         informative = self.x[:, index]
         shown = ~np.isnan(informative).all(axis=1, keepdims=True)
@@ -381,7 +434,28 @@ class Block:
         return prior, self.selection.take(statistics)
 
 
-def without_each(statistics: S, y: Membership, away: Weights, alone: Callable[[Entries], S]) -> S:
+@dataclasses.dataclass(frozen=True, eq=False)
+class NewRows:
+    """Rows that are added by themselves.
+
+    alone: the statistics of each, with rows in place of classes. y: their classes.
+    """
+
+    alone: Statistics
+    y: Labels
+
+    def take(self, at: Positions) -> "NewRows":
+        """Return some of the rows."""
+        return NewRows(self.alone.take("class", at), self.y[at])
+
+
+def without_each(
+    statistics: S,
+    y: Membership,
+    away: Weights,
+    alone: Callable[[Entries], S],
+    at: Positions | None = None,
+) -> S:
     """Return statistics without each of several rows, whole, along a leading axis of rows.
 
     Args:
@@ -389,16 +463,21 @@ def without_each(statistics: S, y: Membership, away: Weights, alone: Callable[[E
         y: classes of the rows that are left out.
         away: how much of its weight each loses, in all of its classes.
         alone: entries of rows -> the statistics of each, with entries in place of classes.
+        at: positions of the rows along the leading axis that the statistics have already.
     """
-    for turn, part in enumerate(Entries.in_turn(y, away)):
-        at = part.row if turn else None  # every row has a first class
-        statistics = statistics.without_each(alone(part), part.code, at)
+    if y.ndim == 1:
+        return statistics.without_each(alone(Entries(np.arange(len(y)), y, away)), y, at)
+    for part in Entries.in_turn(y, away):
+        place = None if at is None else at[part.row]
+        statistics = statistics.without_each(alone(part), part.code, place)
+        # every row has a first class
+        at = np.arange(len(y)) if at is None else at
     return statistics
 
 
 def _alone(prior: Likelihood, x: Rows, n_levels: LevelCounts, part: Entries) -> Statistics:
     """Return the statistics of each of the entries of some rows."""
-    return prior.statistics_per_row(part.of_rows(x), part.weight, n_levels)
+    return prior.statistics_per_row(x[part.row], part.weight, n_levels)
 
 
 def indispensable(x: Rows, y: Membership, weight: Weights, away: Weights) -> Positions:
@@ -412,19 +491,23 @@ def indispensable(x: Rows, y: Membership, weight: Weights, away: Weights) -> Pos
         weight: of each.
         away: the part of its weight that each loses.
     """
-    alone = np.zeros(len(y), dtype=bool)
-    for group in (y, np.zeros(len(y), dtype=int)):
-        entries, away_of = Entries.of(group, weight), Entries.of(group, away).weight[:, None]
-        code, x_of = entries.code, x if group.ndim == 1 else x[entries.row]
-        n_groups = int(code.max(initial=0)) + 1
-        count, mean, scatter = class_moments(x_of, code, entries.weight, n_groups)
-        left = count[code] - away_of
-        lost = away_of * count[code]
-        share = np.divide(lost, left, out=np.zeros_like(left), where=left > 0)
-        held = np.nan_to_num(share * (x_of - mean[code]) ** 2)
-        held = ((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
-        alone[entries.row[held]] = True
-    return np.flatnonzero(alone)
+    holds = _holds_a_column(x, np.zeros(len(y), dtype=int), weight, away)
+    if y.ndim == 1:
+        return np.flatnonzero(holds | _holds_a_column(x, y, weight, away))
+    entries, gone = Entries.of(y, weight), Entries.of(y, away).weight
+    in_class = _holds_a_column(x[entries.row], entries.code, entries.weight, gone)
+    holds[entries.row[in_class]] = True
+    return np.flatnonzero(holds)
+
+
+def _holds_a_column(x: Rows, y: Labels, weight: Weights, away: Weights) -> Bool[np.ndarray, " row"]:
+    """Return whether some column varies within classes by a row alone."""
+    count, mean, scatter = class_moments(x, y, weight, int(y.max(initial=0)) + 1)
+    left = count[y] - away[:, None]
+    lost = away[:, None] * count[y]
+    share = np.divide(lost, left, out=np.zeros_like(left), where=left > 0)
+    held = np.nan_to_num(share * (x - mean[y]) ** 2)
+    return ((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
 
 
 def scored(likelihood: Likelihood, others: Statistics, x: Rows, n_classes: int) -> np.ndarray:
@@ -537,8 +620,8 @@ def _incomplete_batch(
 
     def alone(part: Entries) -> Statistics:
         if not (mixed and isinstance(family, CellDistribution)):
-            return prior.statistics_per_row(part.of_rows(cells), part.weight)
-        gaps = part.of_rows(x)
+            return prior.statistics_per_row(cells[part.row], part.weight)
+        gaps = x[part.row]
         location, _, _ = family.conditional_given(params, gaps, part.code)
         return prior.statistics_per_row(np.where(np.isnan(gaps), location, gaps), part.weight)
 
@@ -546,8 +629,8 @@ def _incomplete_batch(
     return required(prior, Vectorised).log_predictive_updated(others, x)
 
 
-def _batches(statistics: Statistics, positions: Positions) -> Iterator[Positions]:
-    """Yield positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
+def _batches(statistics: Statistics, positions: Positions) -> list[Positions]:
+    """Return positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
-    for chunk in row_chunks(len(positions), max(1, BATCH_FLOATS // max(width, 1))):
-        yield positions[chunk]
+    size = max(1, BATCH_FLOATS // max(width, 1))
+    return [positions[start : start + size] for start in range(0, len(positions), size)]

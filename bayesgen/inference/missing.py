@@ -86,14 +86,19 @@ class IncompleteData(abc.ABC, Generic[F]):
         end, _, _ = em(self, self.start(), STEPS)
         return cast(F, self.prior.heaviest(self.filled(end)))
 
-    @property
+    @functools.cached_property
     def family(self) -> F:
         """The family under the first of the priors, for what depends on none of them."""
         return cast(F, self.prior.components[0])
 
+    @functools.cached_property
+    def conjugate(self) -> Conjugate:
+        """The prior, which must have a closed form given complete rows."""
+        return required(self.prior, Conjugate)
+
     def start(self) -> Params:
         """Return parameters from pooled moments, from which EM starts."""
-        return required(self.family, Program).initial_params(self.statistics)
+        return cast(Program, self.family).initial_params(self.statistics)
 
     @abc.abstractmethod
     def maximum_likelihood(
@@ -191,8 +196,8 @@ def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, fl
     """
     params, change, distance, step = start, np.inf, np.inf, 0
     while step < steps and distance > STILL:
-        posterior = required(data.prior, Conjugate).posterior(data.filled(params))
-        before, params = params, required(posterior, Mode).mode()
+        posterior = cast(Mode, data.conjugate.posterior(data.filled(params)))
+        before, params = params, posterior.mode()
         previous, change = change, data.change(before, params)
         step += 1
         if change == 0:
@@ -256,10 +261,7 @@ def modes(model: Model, statistics: ModelStatistics) -> dict[str, Params]:
 
 def any_missing(model: Model, statistics: ModelStatistics) -> bool:
     """Return whether missing values preclude the closed form of any block."""
-    return any(
-        missing_cells(likelihood, statistics.blocks[name]) is not None
-        for name, likelihood in model.blocks.items()
-    )
+    return statistics.only(model.blocks).has_missing
 
 
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:

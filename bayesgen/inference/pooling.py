@@ -17,8 +17,9 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 """
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -295,7 +296,7 @@ class _Regressions:
         n_priors, size = u.shape
         value, slope = -0.5 * (u**2).sum(axis=1), np.zeros((n_priors, size))
         curvature, weights = np.zeros((n_priors, size, size)), self.weights(u)
-        for rows in self._chunks():
+        for rows in self._chunks:
             x, weight, y = self.x[rows], self.weight[rows], self.y[rows]
             log_proba, residual = self._log_proba(rows, weights)
             logs = expected(log_proba, y)
@@ -329,7 +330,7 @@ class _Regressions:
         n_rows, n_classes, size = self.x.shape
         n_priors, identity = len(weights), np.eye(min(n_classes, size))
         out = np.empty((n_priors, n_rows, n_classes))
-        for rows in self._chunks():
+        for rows in self._chunks:
             log_proba, residual = self._log_proba(rows, weights)
             if not roots.any():  # stated weights, which no row moves: nothing to solve
                 out[:, rows] = log_proba
@@ -352,13 +353,14 @@ class _Regressions:
             out[:, rows] = log_proba + (spread @ pull)[..., 0]
         return normalized(out)
 
-    def _chunks(self) -> Iterator[slice]:
-        """Return chunks of rows whose products are small.
+    @functools.cached_property
+    def _chunks(self) -> list[slice]:
+        """Chunks of rows whose products are small.
 
         Two threads that wait for each other cost more than they gain.
         """
         _, n_classes, size = self.x.shape
-        return row_chunks(len(self.x), max(8, SMALL_PRODUCT // (n_classes * size**2 + 1)))
+        return [*row_chunks(len(self.x), max(8, SMALL_PRODUCT // (n_classes * size**2 + 1)))]
 
     def _log_proba(
         self, rows: slice, weights: Float[np.ndarray, "prior part"]

@@ -43,8 +43,11 @@ class Scores:
         return Scores(likelihood + later, later, self.parts)
 
 
-def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return class probabilities; rows impossible under every class get the class prior."""
+def class_probabilities(joint: Joint, log_classes: LogClasses | None = None) -> Joint:
+    """Return class probabilities; rows impossible under every class get the class prior.
+
+    log_classes: log P(y = k); None: no row is impossible.
+    """
     odds = _relative(joint, log_classes)
     # in place: fresh pages cost as much as the exponentials
     np.exp(odds, out=odds)
@@ -52,12 +55,12 @@ def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
     return odds
 
 
-def log_class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
+def log_class_probabilities(joint: Joint, log_classes: LogClasses | None = None) -> Joint:
     """Return the logs of `class_probabilities`, exact also where the probability underflows."""
     return normalized(_relative(joint, log_classes))
 
 
-def log_odds(joint: Joint, log_classes: LogClasses) -> Float[np.ndarray, "row ..."]:
+def log_odds(joint: Joint, log_classes: LogClasses | None = None) -> Float[np.ndarray, "row ..."]:
     """Return the logits of class probabilities: of the second of two, (row,), or of each."""
     logs = _relative(joint, log_classes)
     if logs.shape[1] == 2:
@@ -66,7 +69,7 @@ def log_odds(joint: Joint, log_classes: LogClasses) -> Float[np.ndarray, "row ..
     return logs - np.stack(rest, axis=1)
 
 
-def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
+def _relative(joint: Joint, log_classes: LogClasses | None) -> Joint:
     """Return log probabilities relative to the most probable class of each row, which has 0.
 
     Relative because at -1e9 a logarithm has only seven decimals left. A row impossible under every
@@ -74,8 +77,7 @@ def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
     """
     # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
     top = functools.reduce(np.maximum, joint.T)[:, None]
-    impossible = np.isneginf(top)
-    if impossible.any():
+    if log_classes is not None and (impossible := np.isneginf(top)).any():
         joint = np.where(impossible, log_classes, joint)
         top = np.where(impossible, log_classes.max(), top)
     return joint - top

@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.leave_one_out import FOLDS as FOLDS_OF_INCOMPLETE
 from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
-from bayesgen.inference.missing import any_missing, modes, with_one_prior
+from bayesgen.inference.missing import modes, with_one_prior
 from bayesgen.inference.mixture import Average
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import Posterior
@@ -96,7 +96,7 @@ def learned(
     # known labels flatter a weight: one that is negligible with them would be so without
     share = weights_of(logs, judges.weight, prior_rows=PRIOR_ROWS)
     larger = np.flatnonzero(share[1:] > NEGLIGIBLE) + 1
-    incomplete = any_missing(problem.model, problems[-1].statistics)
+    incomplete = problems[-1].statistics.has_missing
     folds = _folds(scores[0], judges, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
     for i in larger.tolist():
         for fold in folds:

@@ -55,9 +55,8 @@ def is_learned(value: object) -> bool:
     return isinstance(value, str) and value == LEARN
 
 
-def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
+def _require_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Validate that an argument is one of the allowed options."""
-    value = getattr(owner, name)
     # an array has no truth value, so only text is compared
     if not isinstance(value, str) or value not in allowed:
         raise not_one_of(name, value, allowed)
@@ -188,6 +187,8 @@ class Statistics(Arrays):
     """The arrays that are proportional to the weights of the rows; None: all."""
     summed: ClassVar[tuple[str, ...] | None] = None
     """The arrays that are sums over rows of numbers of at least 0, by class; None: all by class."""
+    has_missing: bool = False
+    """Whether missing cells rule out the closed form, as they may of joint families."""
 
     @property
     def signed(self) -> tuple[int, ...]:
@@ -304,15 +305,30 @@ class Statistics(Arrays):
             at: positions of the rows along the leading axis that the statistics have already, as
                 where rows lose shares in several classes; None: there is none yet.
         """
+        return self._with_class_of_each(lambda own: own - alone, y, at)
+
+    def with_each(self: T, alone: T, y: Labels) -> T:
+        """Return the statistics with each of several rows, along a leading axis of rows.
+
+        Args:
+            alone: of each row by itself, with rows in place of classes.
+            y: the rows' classes.
+        """
+        return self._with_class_of_each(lambda own: own + alone, y)
+
+    def _with_class_of_each(
+        self: T, changed: Callable[[T], T], y: Labels, at: Int[np.ndarray, " row"] | None = None
+    ) -> T:
+        """Return the statistics along a leading axis of rows, the class of each row changed."""
         names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
         where = y if at is None else (at, y)
-        left = self.with_arrays({name: getattr(self, name)[where] for name in names}) - alone
+        own = changed(self.with_arrays({name: getattr(self, name)[where] for name in names}))
         place, arrays = np.arange(len(y)) if at is None else at, {}
         for name in names:
             whole = getattr(self, name)
             arrays[name] = np.repeat(whole[None], len(y), axis=0) if at is None else whole.copy()
-            arrays[name][place, y] = getattr(left, name)
-        return left.with_arrays(arrays)
+            arrays[name][place, y] = getattr(own, name)
+        return own.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: LevelCounts) -> T:
         """Return a copy over columns with more levels; itself if there are no levels."""
@@ -349,6 +365,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Largest number of combinations of levels of a block; None without a limit."""
     caveat: ClassVar[str] = ""
     """A sentence on what the closed form only approximates."""
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that are words, and the words that they may be, checked here alone."""
     hyperparameters: ClassVar[Mapping[str, str]] = {}
     """The range of each prior guess and strength (see `supports.RANGES`), checked here alone."""
     scalars: ClassVar[tuple[str, ...]] = ()
@@ -389,13 +407,15 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Whether the prior is improper: a reference prior before any rows."""
 
     def __post_init__(self) -> None:
-        """Validate that every stated guess and prior strength lies in its declared range.
+        """Validate options, and that every stated guess and strength lies in its declared range.
 
         None is a guess from the columns where it is the default, and no number elsewhere.
 
         Raises:
             InvalidArgument: names the likelihood, the argument, the value and what is allowed.
         """
+        for name, allowed in self.options.items():
+            _require_one_of(name, getattr(self, name), allowed)
         for name, wanted in self.hyperparameters.items():
             value, words = getattr(self, name), self.words.get(name, ())
             if name in self.hyperparameter_grid:

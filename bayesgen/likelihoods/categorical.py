@@ -7,11 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.likelihoods.base import (
-    Guess,
-    require_unit_sums,
-    row_chunks,
-)
+from bayesgen.likelihoods.base import Guess, require_unit_sums
 from bayesgen.likelihoods.columnwise import Cell, Columnwise
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.dirichlet import (
@@ -48,7 +44,7 @@ class CategoricalStatistics(SufficientStatistics):
 
     def pooled(self) -> "CategoricalStatistics":
         """Return the counts over all classes, as of one class."""
-        return self.with_arrays({"count": self.count.sum(axis=-2, keepdims=True)})
+        return CategoricalStatistics(self.count.sum(axis=-2, keepdims=True), self.n_levels)
 
     def total_features(self) -> Traceable:
         """Return the counts: the features of a row are its 0/1 levels."""
@@ -154,7 +150,8 @@ class Categorical(Columnwise):
         even = bool((weight == 1).all())
         counts = np.zeros(n_classes * size)
         first = np.arange(n_classes)[:, None] * size + slot
-        for rows in row_chunks(len(y), COUNTED_ROWS):
+        for start in range(0, len(y), COUNTED_ROWS):
+            rows = slice(start, start + COUNTED_ROWS)
             cells = first.take(y[rows], axis=0)
             cells += x[rows]
             weights = None if even else np.repeat(weight[rows], cells.shape[1])
@@ -179,8 +176,8 @@ class Categorical(Columnwise):
         if isinstance(self.probs, str):
             stated = stated.with_arrays({"probs": 1.0 / stated.over_levels(sizes)})
         filled = super(Categorical, stated).complete(statistics)
-        sums = filled.probs @ segments(statistics.n_levels)
-        require_unit_sums("Categorical", sums[(sums != 0) | (self.probs is not None)])
+        if self.probs is not None:
+            require_unit_sums("Categorical", filled.probs @ segments(statistics.n_levels))
         return filled.with_arrays({"rows_per_level": ROWS_PER_LEVEL})
 
     def guess(self, statistics: CategoricalStatistics) -> dict[str, Cell]:
@@ -193,7 +190,7 @@ class Categorical(Columnwise):
 
     def over_levels(self, columns: Traceable) -> Traceable:
         """Broadcast values of columns to their levels."""
-        return columns @ segments(self.n_levels).T
+        return columns[..., np.repeat(np.arange(len(self.n_levels)), self.n_levels)]
 
     def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs."""
@@ -304,8 +301,7 @@ class Categorical(Columnwise):
 
     def estimate(self, statistics: CategoricalStatistics) -> dict[str, Cell]:
         """Return relative frequencies."""
-        wide = segments(statistics.n_levels).T
-        return {"probs": statistics.count / (statistics.per_column() @ wide)}
+        return {"probs": statistics.count / self._wide(statistics.per_column())}
 
     def _unseen(self, statistics: CategoricalStatistics) -> np.ndarray:
         return statistics.per_column() == 0

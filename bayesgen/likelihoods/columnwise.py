@@ -22,7 +22,6 @@ from bayesgen.likelihoods.base import (
     broadcast_guess,
     fill_cell_by_cell,
     one_hot,
-    require_one_of,
     row_chunks,
 )
 from bayesgen.likelihoods.description import literal
@@ -101,14 +100,6 @@ class Columnwise(ExponentialFamily[CellSums]):
     signed: ClassVar[tuple[int, ...]] = ()
     """Positions of the statistics of `cell` that may be negative, so that a sum of some rows may
     exceed that of all; the others are taken to be nonnegative."""
-    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Settings that are words, and the words that they may be."""
-
-    def __post_init__(self) -> None:
-        """Validate the ranges of guesses and strengths, and that options are known."""
-        super().__post_init__()
-        for name, allowed in self.options.items():
-            require_one_of(self, name, allowed)
 
     @property
     def hyperparameters(self) -> dict[str, str]:

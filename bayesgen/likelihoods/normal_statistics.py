@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.remainder import Sum
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
@@ -108,11 +107,9 @@ def class_moments(
     shift = pilot(x)
     # often zero: the origin of centered columns is their first row
     off = x.__getitem__ if not shift.any() else lambda rows: x[rows] - shift
-    parts = (
-        _chunk_moments(off(rows), y[rows], weight[rows], n_classes)
-        # one empty chunk if there are no rows
-        for rows in row_chunks(max(len(x), 1), MOMENT_ROWS)
-    )
+    # one empty chunk if there are no rows
+    chunks = (slice(i, i + MOMENT_ROWS) for i in range(0, max(len(x), 1), MOMENT_ROWS))
+    parts = (_chunk_moments(off(rows), y[rows], weight[rows], n_classes) for rows in chunks)
     count, mean, squares = functools.reduce(merge_moments, parts)
     return count, mean + np.where(count > 0, shift, 0.0), squares
 
@@ -156,7 +153,7 @@ def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:
 def _chunk_moments(
     x: Numbers, y: Labels, weight: Weights, n_classes: int
 ) -> tuple[Table, Table, Table]:
-    members = one_hot(y, n_classes)
+    members = np.equal(y, np.arange(n_classes)[:, None]).astype(float)
     weights = members * weight
     total, observed = weights @ x, None
     if np.isnan(total).any():

@@ -235,7 +235,7 @@ def required(likelihood: Likelihood, ability: type[P]) -> P:
     Raises:
         UnsupportedOperation: it cannot.
     """
-    if isinstance(likelihood, ability) and (likelihood.conjugate or ability is not Conjugate):
+    if isinstance(likelihood, ability) and (ability is not Conjugate or likelihood.conjugate):
         return likelihood
     if ability in (Imputation, PredictiveImputation):
         raise unsupported(

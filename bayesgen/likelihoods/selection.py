@@ -31,13 +31,20 @@ class Selection:
     lost: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
 
     @classmethod
-    def of(cls, completed: Likelihood) -> "Selection":
-        """Return the positions that are informative under a completed likelihood."""
-        uninformative = completed.uninformative()
+    def of(cls, completed: Likelihood, uninformative: np.ndarray | None) -> "Selection":
+        """Return the positions that are informative under a completed likelihood.
+
+        uninformative: which are not (see `Likelihood.uninformative`).
+        """
         if uninformative is None or not uninformative.any():
             return cls()
         index = np.flatnonzero(~uninformative)
         return cls(index, completed.n_levels, completed.blank, completed.lost_levels())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no position is informative."""
+        return self.index is not None and not len(self.index)
 
     @property
     def axis(self) -> str:

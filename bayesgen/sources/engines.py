@@ -56,7 +56,7 @@ def source_of(X: Any) -> Source | None:
             with _refusals(name):
                 return source(name, X)
     if hasattr(X, "__arrow_c_stream__"):
-        if is_frame(X) or hasattr(X, "__len__"):  # a table in memory has a number of rows
+        if hasattr(X, "__len__") or is_frame(X):  # a table in memory has a number of rows
             return None
         return _batches(f"the {type(X).__name__}", lambda: pa.RecordBatchReader.from_stream(X))
     if isinstance(X, list | tuple):

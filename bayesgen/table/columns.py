@@ -149,7 +149,7 @@ class Table:
         lazy = isinstance(columns, MatrixColumns)
         return columns.names if lazy else tuple(column.name for column in columns)
 
-    @property
+    @functools.cached_property
     def is_sparse(self) -> bool:
         """Whether the table is a sparse matrix, whose columns are numbers."""
         return issparse(self.matrix)

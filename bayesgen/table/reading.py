@@ -67,12 +67,13 @@ def read_table(
         (('x0', 'x1'), 'number', array([ 2., nan]))
     """
     require_container(X)
-    table = _read(from_dicts(X), only, skip)
+    rows = from_dicts(X)
+    table = _read(rows, only, skip)
     if not table.columns:
         raise no_columns_in_table(table.n_rows)
     if not table.n_rows:
         raise no_rows_in_table(len(table.columns))
-    if _are_dicts(X):
+    if rows is not X:
         return dataclasses.replace(table, dicts="dict" if isinstance(X, Mapping) else "dicts")
     return table
 

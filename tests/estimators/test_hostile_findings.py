@@ -45,7 +45,7 @@ def test_rows_are_left_out_beside_a_column_that_is_never_observed(spread, rng):
         rows = LabelledRows({}, y, np.ones(20), np.ones(20))
         whole = prior.statistics(table, y, np.ones(20), n_classes=2)
         completed = prior.complete(whole)
-        selection = Selection.of(completed)
+        selection = Selection.of(completed, completed.uninformative())
         informative = selection.take(completed)
         block = Block(prior, informative, selection, whole, table, rows, 2)
         found.append(block.scores())

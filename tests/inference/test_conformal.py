@@ -94,6 +94,32 @@ def test_full_within_classes_and_with_their_frequencies_is_refitting(name, optio
     law_full_is_refitting(CASES[name], CASES[name].vague.equivalent_family(), **options)
 
 
+@pytest.mark.parametrize("name", ["Normal", "Categorical", "MultivariateNormal shared"])
+def test_new_rows_have_the_same_p_values_together_and_one_by_one(name, monkeypatch):
+    case = CASES[name]
+    prior = case.vague.equivalent_family()
+    x, y = case.rows(np.random.default_rng(5), N_FITTED)
+    new = case.rows(np.random.default_rng(6), N_FITTED)[0]
+    groups = Groups(np.zeros_like(y), np.zeros((len(new), N_CLASSES), dtype=int))
+    fit = augmented_fit(case, prior, x, y, np.ones(len(y)))
+    together = fit.p_values({"": new}, groups)
+    monkeypatch.setattr(conformal, "CHEAP_FLOATS", 1)
+    monkeypatch.setattr(leave_one_out, "BATCH_FLOATS", 1)
+    np.testing.assert_allclose(fit.p_values({"": new}, groups), together, rtol=1e-12)
+
+
+def test_a_new_row_with_which_a_column_varies_is_refitting():
+    case = CASES["Normal"]
+    prior = case.vague
+    x, y = case.rows(np.random.default_rng(5), N_FITTED)
+    new = case.rows(np.random.default_rng(6), N_FITTED)[0][:3]
+    x[:, 1], new[1:, 1] = 2.0, 2.0  # the first of the new rows has another value
+    weight, groups = np.ones(len(y)), Groups(np.zeros_like(y), np.zeros((3, N_CLASSES), dtype=int))
+    found = augmented_fit(case, prior, x, y, weight).p_values({"": new}, groups)
+    expected = refitted_p_values(case, prior, x, y, weight, new, groups)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def counted_twice(p_values):
     return lambda fitted, weight, new, *own: p_values(
         np.append(fitted, new), np.append(weight, 1), new, *own
@@ -107,9 +133,10 @@ def ties_lost(p_values):
 
 
 def not_left_out(subtracted):
-    return lambda self, where: subtracted(
+    return lambda self, where, beside=None: subtracted(
         dataclasses.replace(self, rows=dataclasses.replace(self.rows, away=1e-9 * self.rows.away)),
         where,
+        beside,
     )
 
 
@@ -118,8 +145,8 @@ FAULTS = {
     "ties do not count": (conformal, "p_values", ties_lost),
     "the new row is not added": (
         leave_one_out.Block,
-        "with_added",
-        lambda _: lambda self, added: self,
+        "scores_beside",
+        lambda _: lambda self, x, y: np.repeat(self.scores()[None], len(y), axis=0),
     ),
     "rows are not left out": (leave_one_out.Block, "subtracted", not_left_out),
 }

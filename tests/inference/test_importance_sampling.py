@@ -18,7 +18,6 @@ from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.importance_sampling import EM_STEPS, importance_sample, resampled
 from bayesgen.inference.missing import em, missing_cells
 from bayesgen.likelihoods import JointCategorical, MultivariateNormal
-from bayesgen.likelihoods.protocols import Conjugate
 
 LEVELS = (2, 3, 2)
 FEW = bg.Exact(draws=20)
@@ -233,18 +232,15 @@ def test_many_missing_cells_are_augmented_and_few_where_asked(rng, share, infere
     assert clf.inference_ == "augmentation"
 
 
-@Conjugate.register
 @dataclasses.dataclass
 class Narrow:
     """A target N(0, 1) whose proposals are N(0, width^2); data and prior in one."""
 
-    conjugate = True
-
     width: float
-    prior: object = None
 
-    def __post_init__(self):
-        self.prior = self
+    @property
+    def conjugate(self):
+        return self
 
     def start(self):
         return {"x": np.zeros(1)}

@@ -28,7 +28,7 @@ CONJUGATE = [
 def left_out(prior, whole, x, rows, n_classes=laws.N_CLASSES):
     """Return what the other rows say of each row, taken out of the statistics of all."""
     completed = prior.complete(whole)
-    selection = Selection.of(completed)
+    selection = Selection.of(completed, completed.uninformative())
     informative = selection.take(completed)
     return Block(prior, informative, selection, whole, x, rows, n_classes).scores()
 

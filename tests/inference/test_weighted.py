@@ -20,7 +20,7 @@ def posterior(of_level, seed):
     X = pd.DataFrame({"a": np.where(first, "u", "v"), "b": np.where(second, "u", "v")})
     clf = bg.NaiveBayes(random_state=0).fit(X, y)
     new = pd.DataFrame({"a": ["u", "v"] * (ROWS // 2), "b": None}).astype(object)
-    return clf._posterior, clf._read_rows(new).encoded
+    return clf.fitted_.posterior, clf._read_rows(new).encoded
 
 
 def weighted(kind):

@@ -93,7 +93,7 @@ def left_out(prior, x, y, weight, away, classes=3):
     whole = prior.statistics(x, y, weight, n_classes=classes)
     rows = LabelledRows({}, y, weight, away)
     completed = prior.complete(whole)
-    selection = Selection.of(completed)
+    selection = Selection.of(completed, completed.uninformative())
     informative = selection.take(completed)
     return Block(prior, informative, selection, whole, x, rows, classes).scores()
 

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Numbers, Params
 
 GAP_FLOATS, FEWEST_ROWS = 32_768, 64
@@ -45,8 +44,9 @@ def by_gaps(
     number = (~observed).sum(axis=1)
     for m in np.unique(number[number > 0]).tolist():
         alike = np.flatnonzero(number == m)
-        for chunk in row_chunks(len(alike), max(fewest, floats // m**2)):
-            rows = alike[chunk]
+        size = max(fewest, floats // m**2)
+        for start in range(0, len(alike), size):
+            rows = alike[start : start + size]
             missing = np.nonzero(~observed[rows])[1].reshape(len(rows), m)
             yield rows, np.ascontiguousarray(missing.T)
 

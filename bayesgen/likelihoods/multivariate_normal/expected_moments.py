@@ -8,8 +8,6 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 (2nd ed.), section 11.2.
 """
 
-import itertools
-
 import numpy as np
 from jaxtyping import Float
 
@@ -22,8 +20,6 @@ from bayesgen.likelihoods.multivariate_normal.indicators import (
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     Gaps,
     MultivariateNormalStatistics,
-    complete_rows,
-    merged_moments,
 )
 from bayesgen.typing import Params, Traceable
 
@@ -72,7 +68,7 @@ def expected(
             spread = slope @ statistics.cell_scatter[cells] @ slope.mT
             within += (member @ spread.reshape(len(cells), p * p)).reshape(within.shape)
     scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
-    return _merged(statistics, centre + width * filled, scatter)
+    return statistics.with_cells_filled(centre + width * filled, scatter)
 
 
 def _slopes(
@@ -95,27 +91,6 @@ def _slopes(
     inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
     slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
     return slope
-
-
-def _merged(
-    statistics: MultivariateNormalStatistics, filled: np.ndarray, scatter: np.ndarray
-) -> MultivariateNormalStatistics:
-    """Return the statistics of complete rows and cells at their filled means.
-
-    scatter: (class, feature, feature), of the cells around these means.
-    """
-    starts = np.searchsorted(statistics.cell_class, np.arange(len(statistics.count) + 1))
-    weight, means, scatters = np.zeros(len(scatter)), np.zeros_like(statistics.mean), scatter
-    for k, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
-        if start == end:
-            continue
-        n, rows = statistics.cell_count[start:end], filled[start:end]
-        weight[k] = n.sum()
-        means[k] = rows[0] + n @ (rows - rows[0]) / weight[k]
-        off = rows - means[k]
-        scatters[k] += (n[:, None] * off).T @ off
-    complete = statistics.count, statistics.mean, statistics.scatter
-    return complete_rows(*merged_moments(complete, (weight, means, scatters)))
 
 
 def pooled_scatter(

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import not_diagonal, reference_needs_rows
-from bayesgen.errors.operations import incomplete_rows, unsupported
+from bayesgen.errors.operations import incomplete_rows, no_closed_form, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Guess,
@@ -19,7 +19,6 @@ from bayesgen.likelihoods.base import (
     Repair,
     broadcast_guess,
     is_learned,
-    require_one_of,
 )
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
@@ -43,7 +42,7 @@ from bayesgen.likelihoods.multivariate_normal.statistics import (
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import FEW, spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.protocols import Conjugate, require_evidence, required
+from bayesgen.likelihoods.protocols import require_evidence
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
@@ -158,6 +157,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     }
     supports: ClassVar = {"mean": "vector", "cholesky": "covariance factor"}
     program_function: ClassVar[str] = lkj_and_wishart.NORMAL
+    options: ClassVar = {
+        "covariance": typing.get_args(Covariance),
+        "prior": ("conjugate", "reference", "lkj"),
+    }
     hyperparameters: ClassVar = {
         "mean": "real",
         "scale": "covariance",
@@ -169,8 +172,6 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def __post_init__(self) -> None:
         """Validate the structure and the prior, and the ranges of guesses and strengths."""
-        require_one_of(self, "covariance", typing.get_args(Covariance))
-        require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         super().__post_init__()
         if self.prior == "lkj" and self.covariance_rows is not None:
             raise InvalidArgument(
@@ -272,11 +273,12 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         if rows is None:
             rows = SHARED_ROWS if self.shared else OWN_ROWS
         matrices = (*wide, shape[-1], shape[-1])
+        scale = self._guessed_scale(statistics, variance, levels, matrices)
         return self.with_arrays(
             {
                 "mean": broadcast_guess(FAMILY, "mean", guess, shape),
                 "mean_rows": broadcast_guess(FAMILY, "mean_rows", self.mean_rows, shape[:-1]),
-                "scale": self._guessed_scale(statistics, variance, levels, matrices),
+                "scale": scale,
                 "covariance_rows": broadcast_guess(FAMILY, "covariance_rows", rows, wide),
                 "lost": () if levels is None else levels.lost,
             }
@@ -355,21 +357,22 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
-        required(self, Conjugate)
+        self._require_closed_form()
+        shared = self.shared
         if statistics.has_missing:
             raise incomplete_rows(FAMILY)
+        squares = statistics.pooled_scatter if shared else statistics.scatter
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = n / (mean_rows + (mean_rows == 0))  # no rows: 0 / 1
         pull = (self.mean_rows * share)[..., None] * delta
         # augmented from here on: NumPy's matrices of many rows left out are written in place
-        if self.shared:
+        if shared:
             total = (pull.swapaxes(-1, -2) @ delta)[..., None, :, :]
-            total += statistics.pooled_scatter
         else:
             total = pull[..., None] * delta[..., None, :]
-            total += statistics.scatter
-        covariance_rows = self.covariance_rows + self._pool(n, -1)
+        total += squares
+        covariance_rows = self.covariance_rows + (n.sum(axis=-1, keepdims=True) if shared else n)
         if self.prior == "reference" and (covariance_rows <= 0).any():
             raise reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
         if self.prior == "reference" and (mean_rows == 0).any():  # covariances are shared
@@ -385,8 +388,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             }
         )
 
-    def _pool(self, values: Traceable, axis: int) -> Traceable:
-        return values.sum(axis=axis, keepdims=True) if self.shared else values
+    def _require_closed_form(self) -> None:
+        if not self.conjugate:
+            raise no_closed_form(self.title)
 
     def log_evidence(self, statistics: MultivariateNormalStatistics) -> Evidence:
         """Return log p(rows given classes) in closed form."""
@@ -465,7 +469,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def mode(self) -> Params:
         """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
-        required(self, Conjugate)
+        self._require_closed_form()
         means = len(self.mean) if self.shared else 1
         share = self.covariance_rows / (self.degrees + means)
         return {
@@ -496,7 +500,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         empty = count == 0
         mean = np.where(empty[:, None], columns.pooled()[0], statistics.mean)
         findings = [Repair("pooled", int(k)) for k in np.flatnonzero(empty)]
-        count, scatter = self._pool(count, 0), self._pool(scatter, 0)
+        if self.shared:
+            count, scatter = count.sum(axis=0, keepdims=True), scatter.sum(axis=0, keepdims=True)
         divisor = count - bias_corrected * (len(empty) if self.shared else 1)
         pooled = scatter.sum(axis=0) / (count.sum() or 1.0)
         factors = []
@@ -516,10 +521,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and the variances within classes, as if columns were independent."""
-        columns = statistics.marginal()
-        mean, variance = columns.pooled()
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
+        columns = statistics.marginal()
+        mean, variance = columns.pooled()
         matrix = np.diag(self._unit(variance))
         if any(variable >= 0 for variable in self.variables):
             levels = Levels.of(self.variables, columns)

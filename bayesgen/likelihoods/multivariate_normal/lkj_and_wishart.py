@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood, row_chunks
+from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.special_functions import log_gamma, namespace
 from bayesgen.typing import Traceable
 
@@ -73,7 +73,9 @@ def divided(
     p = root.shape[-1]
     starts = np.arange(p) * (np.arange(p) - 1) // 2
     out = np.empty((len(below), *root.shape))
-    for rows in row_chunks(len(below), max(1, SOLVED_FLOATS // root.size)):
+    size = max(1, SOLVED_FLOATS // root.size)
+    for start in range(0, len(below), size):
+        rows = slice(start, start + size)
         # draws side by side, so that every step runs along them
         t, on = (np.ascontiguousarray(np.moveaxis(part[rows], 0, -1)) for part in (below, diagonal))
         remainder = np.repeat(root[..., None], on.shape[-1], axis=-1)

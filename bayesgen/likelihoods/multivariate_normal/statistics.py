@@ -8,6 +8,7 @@ Source of the updates: Chan, Golub and LeVeque (1979), Updating formulae and a p
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
@@ -74,19 +75,15 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """Return the statistics of the rows of both."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *all_cells(self, other))
-        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
-        moments = merged_moments(*(tuple(arrays[name] for name in names) for arrays in statistics))
-        return self.with_arrays(dict(zip(names, moments, strict=True)))
+        moments = merged_moments(self.moments, other.moments)
+        return self.with_arrays(dict(zip(COMPLETE, moments, strict=True)))
 
     def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics without the rows of the other, which must be among them."""
         if self.has_missing or other.has_missing:
             return collect(len(self.count), *_cells_without(self, other))
-        names, statistics = tuple(COMPLETE), (self.arrays(), other.arrays())
-        moments = unmerged_moments(
-            *(tuple(arrays[name] for name in names) for arrays in statistics)
-        )
-        return self.with_arrays(dict(zip(names, moments, strict=True)))
+        moments = unmerged_moments(self.moments, other.moments)
+        return self.with_arrays(dict(zip(COMPLETE, moments, strict=True)))
 
     def without(
         self, part: "MultivariateNormalStatistics", *, exact: bool
@@ -111,6 +108,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
         unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         smallest = np.linalg.eigvalsh(left.scatter * unit[:, :, None] * unit[:, None])[:, :1]
         return smallest < -ROUNDING
+
+    @property
+    def moments(self) -> Moments:
+        """Count, mean and scatter of complete rows."""
+        return self.count, self.mean, self.scatter
 
     def only_classes(self, stay: np.ndarray) -> "MultivariateNormalStatistics":
         """Return the statistics of some of the classes; the others have no rows."""
@@ -223,6 +225,27 @@ class MultivariateNormalStatistics(SufficientStatistics):
             Gaps(cells, missing, np.flatnonzero(spread[cells]))
             for cells, missing in by_gaps(self.cell_observed)
         ]
+
+    def with_cells_filled(
+        self, means: Float[np.ndarray, "cell feature"], scatter: Float[np.ndarray, "class ..."]
+    ) -> "MultivariateNormalStatistics":
+        """Return the statistics of complete rows and of cells whose rows were filled.
+
+        Args:
+            means: of the filled rows of each cell.
+            scatter: (class, feature, feature), of the cells around these means.
+        """
+        starts = np.searchsorted(self.cell_class, np.arange(len(self.count) + 1))
+        weight, mean, scatters = np.zeros(len(scatter)), np.zeros_like(self.mean), scatter.copy()
+        for k, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+            if start == end:
+                continue
+            n, rows = self.cell_count[start:end], means[start:end]
+            weight[k] = n.sum()
+            mean[k] = rows[0] + n @ (rows - rows[0]) / weight[k]
+            off = rows - mean[k]
+            scatters[k] += (n[:, None] * off).T @ off
+        return complete_rows(*merged_moments(self.moments, (weight, mean, scatters)))
 
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
