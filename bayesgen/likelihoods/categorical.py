@@ -301,7 +301,7 @@ class Categorical(Columnwise):
 
     def estimate(self, statistics: CategoricalStatistics) -> dict[str, Cell]:
         """Return relative frequencies."""
-        return {"probs": statistics.count / self._wide(statistics.per_column())}
+        return {"probs": statistics.count / self.over_levels(statistics.per_column())}
 
     def _unseen(self, statistics: CategoricalStatistics) -> np.ndarray:
         return statistics.per_column() == 0
