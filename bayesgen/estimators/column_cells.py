@@ -6,7 +6,7 @@ from bayesgen import explain
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Posterior
-from bayesgen.schema import Column
+from bayesgen.schema import Reading
 from bayesgen.table import Name
 
 
@@ -45,7 +45,7 @@ def cells_by_column(
     return cells
 
 
-def require_original(derived: Mapping[Name, Column], what: str) -> None:
+def require_original(derived: Mapping[Name, Reading], what: str) -> None:
     """Raise if columns are read as others derived from them, which nothing maps back.
 
     Args:

@@ -2,7 +2,7 @@
 
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.schema import Column
+from bayesgen.schema import Reading
 from bayesgen.table import Name, Names, Table
 
 
@@ -16,6 +16,6 @@ def column_names(classifier: Classifier) -> Names:
     return classifier._column_names()
 
 
-def derived_columns(classifier: Classifier) -> dict[Name, Column]:
+def derived_columns(classifier: Classifier) -> dict[Name, Reading]:
     """Return the derived columns of a fitted classifier, each with its source column."""
     return classifier._derived_columns()

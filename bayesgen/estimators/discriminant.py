@@ -19,7 +19,7 @@ from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import Column, IndicatorsOf, are_words
+from bayesgen.schema import IndicatorsOf, are_words
 from bayesgen.table import Name, Table
 
 BLOCK = "normal"
@@ -85,16 +85,6 @@ class Discriminant(Classifier):
                 hold="hold" if len(names) > 1 else "holds",
                 estimator=type(self).__name__,
             )
-
-    def _derived_columns(self) -> dict[Name, Column]:
-        if not hasattr(self, "state_"):
-            return {}
-        columns = self.state_.schema.blocks.get(BLOCK, ())
-        return {
-            column.name: Column(column.reads, "levels", column.known)
-            for column in columns
-            if column.known and column.code < len(column.known)
-        }
 
     def _blocks(self, table: Table) -> Blocks:
         if self.levels not in ("refuse", "indicators"):

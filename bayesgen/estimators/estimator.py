@@ -48,7 +48,7 @@ from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
-from bayesgen.schema import Column, Schema, check_columns
+from bayesgen.schema import Reading, Schema, check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Encoded, Joint, Self, Traceable
 
@@ -116,10 +116,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         return table
 
-    def _derived_columns(self) -> dict[Name, Column]:
+    def _derived_columns(self) -> dict[Name, Reading]:
         """Return the source column of each derived column; that of bins has the same name."""
-        fitted = self.bins is not None and hasattr(self, "state_")
-        return self.state_.schema.binned() if fitted else {}
+        return self.state_.schema.derived() if hasattr(self, "state_") else {}
 
     def _column_names(self) -> Names:
         """Return the columns of the table that was fitted."""

@@ -24,7 +24,7 @@ from bayesgen.inference.scores import normalized
 from bayesgen.interactions import NONE, Interactions
 from bayesgen.model import Reader
 from bayesgen.prevalence import LeftOutRows, Prevalence
-from bayesgen.schema import Column
+from bayesgen.schema import Reading
 from bayesgen.table import Name, Table, with_column
 from bayesgen.typing import (
     DataFrame,
@@ -164,7 +164,7 @@ class Members:
                 "no member models the distribution of the missing cells of a row",
                 "Add one that reads the columns as they are, such as bg.NaiveBayes().",
             )
-        columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
+        columns: dict[Name, list[tuple[explain.Place, Reading]]] = {}
         for name in able:
             state = self.by_name[name].state
             for column, (block, j) in state.column_positions().items():
@@ -189,10 +189,10 @@ class StackRows(explain.Rows):
     columns: the encoded positions and kinds of the columns whose cells can be imputed.
     """
 
-    columns: Mapping[Name, list[tuple[explain.Place, Column]]]
+    columns: Mapping[Name, list[tuple[explain.Place, Reading]]]
     members: Members
 
-    def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
+    def places(self, name: Name) -> list[tuple[explain.Place, Reading]]:
         """Return the positions where a column can be imputed, with its schema column there."""
         return self.columns[name]
 
