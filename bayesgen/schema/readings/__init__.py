@@ -1,6 +1,7 @@
 """Readings: one class for each way in which a column of a table is read and written back.
 
-A new one is a file here and its line in READINGS.
+A new one is a file here and its line in READINGS. One that reads text as numbers derives from
+`Numbers` and stands before `Indicator`, which takes any text.
 """
 
 from bayesgen.schema.readings.binary import Binary as Binary
