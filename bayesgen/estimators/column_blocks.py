@@ -14,7 +14,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import GROUPS, MISSING, PatternOf
+from bayesgen.schema import GROUPS, MISSING, PatternOf, reads_as_numbers
 from bayesgen.table import Name, Names, Table, free
 
 Spec = str | Likelihood | Mapping
@@ -250,8 +250,9 @@ def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
     if not table.is_sparse:  # which holds nothing but numbers
         wanted = set(names)
         columns = [column for column in table.columns if column.name in wanted]
-        numbers = tuple(column.name for column in columns if column.kind == "number")
-        levels = tuple(column.name for column in columns if column.kind == "level")
+        numbers = tuple(column.name for column in columns if reads_as_numbers(column))
+        read = set(numbers)
+        levels = tuple(column.name for column in columns if column.name not in read)
     added: Blocks = {"normal": (Normal(), numbers)} if numbers else {}
     if levels:
         added["categorical"] = Categorical(), levels

@@ -19,7 +19,7 @@ from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import IndicatorsOf, are_words
+from bayesgen.schema import IndicatorsOf, are_words, reads_as_numbers
 from bayesgen.table import Name, Table
 
 BLOCK = "normal"
@@ -71,7 +71,7 @@ class Discriminant(Classifier):
     def _require_numbers(self, table: Table) -> None:
         """Refuse columns of levels, but for numbers that are written as text."""
         kinds = (column for column in table.columns if column.name != self.groups)
-        levels = [column for column in kinds if column.kind == "level"]
+        levels = [column for column in kinds if not reads_as_numbers(column)]
         names = [c.name for c in levels if not c.is_missing and are_words(c)]
         if names:
             raise InvalidData(

@@ -31,8 +31,10 @@ from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.membership import Entries
 from bayesgen.model import ModelStatistics, log_abs_det_jacobian, model_statistics
-from bayesgen.schema import GROUPS, MISSING, BlockSpec, Column, IndicatorsOf, PatternOf, Schema
-from bayesgen.schema.power_transform import learned as learned_transform
+from bayesgen.schema import GROUPS, MISSING, BlockSpec, IndicatorsOf, PatternOf, Schema
+from bayesgen.schema.readings import Numbers
+from bayesgen.schema.readings.power_transform import learned as learned_transform
+from bayesgen.schema.readings.power_transform import untransformed, with_power
 from bayesgen.table import Name, Table
 from bayesgen.typing import Membership, Traceable, Weights
 
@@ -228,35 +230,28 @@ def with_power_transforms(
     Powers are learned from all rows together, so they do not depend on how rows are split over
     calls. They apply to the columns of likelihoods that are equivariant under shifts.
     """
-    untransformed = {
-        name: tuple(dataclasses.replace(column, transform=None) for column in schema.blocks[name])
+    numeric = {
+        name: tuple(map(untransformed, schema.blocks[name]))
         for name, part in likelihoods.items()
         if part.kind == "numbers" and part.centred
     }
-    if not untransformed:
+    if not numeric:
         return schema
-    raw = dataclasses.replace(schema, blocks=untransformed)
+    raw = dataclasses.replace(schema, blocks=numeric)
     seen = [rows.labelled for rows in seen]
     encoded = joined([rows.encode(raw, unseen) for rows in seen])
     entries = Entries.of(*together(seen, classes))
     # learned once for all members of a stack
     changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
-    for name, columns in untransformed.items():
+    for name, columns in numeric.items():
         for column, cells in zip(columns, encoded[name].T, strict=True):
-            if column.known is not None:  # two values stay two values
+            if not isinstance(column, Numbers):  # two values stay two values
                 known[column] = None
             if column not in known:
                 cells = cells[entries.row]
                 known[column] = learned_transform(cells, entries.code, entries.weight)
-        changed[name] = tuple(_with_power(column, known[column]) for column in columns)
+        changed[name] = tuple(with_power(column, known[column]) for column in columns)
     return dataclasses.replace(schema, blocks={**schema.blocks, **changed})
-
-
-def _with_power(column: Column, found: tuple | None) -> Column:
-    if found is None:
-        return column
-    center, power = found
-    return dataclasses.replace(column, origin=column.origin + center, transform=power)
 
 
 # -- a training state to a fitted model ------------------------------------------------------------

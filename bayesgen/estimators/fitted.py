@@ -33,7 +33,7 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.membership import Entries, expected
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
-from bayesgen.schema import GROUPS, Column, Schema
+from bayesgen.schema import GROUPS, Reading, Schema
 from bayesgen.table import Name, Table, copies_of
 from bayesgen.typing import (
     DataFrame,
@@ -130,7 +130,7 @@ class Fitted:
         return self.state.schema
 
     @property
-    def derived(self) -> dict[Name, Column]:
+    def derived(self) -> dict[Name, Reading]:
         """The source column of each derived column: a bin, which has its name, or an indicator."""
         return self.schema.derived()
 

@@ -9,7 +9,7 @@ from bayesgen.estimators.state import TrainingState
 from bayesgen.inference.missing import with_one_prior
 from bayesgen.likelihoods.description import literal
 from bayesgen.likelihoods.program_text import block_text
-from bayesgen.schema import MISSING, Column
+from bayesgen.schema import Reading
 
 IMPORTS = """\
 import jax.numpy as jnp
@@ -82,18 +82,9 @@ def model_functions(state: TrainingState, prior: Spec, name: str) -> list[str]:
     return [*functions, text]
 
 
-def _comment(column: Column, codes: list[int]) -> list[str]:
+def _comment(column: Reading, codes: list[int]) -> list[str]:
     """Return what a column holds, unless that is the number of the table, as a comment."""
-    words = ", ".join(f"{code} {column.levels[k]!r}" for code, k in enumerate(codes))
-    if column.kind == MISSING:
-        words = f"1 where {column.source!r} is missing, else 0"
-    if column.known is not None:
-        words = f"1 where {column.source!r} is {column.known[column.code]!r}, else 0"
-    if (power := column.transform) is not None:
-        z = f"(x - {column.origin!r}) / {power.scale!r}"
-        words = (
-            f"{column.origin!r} + {power.scale!r} * scipy.stats.yeojohnson({z}, {power.power!r})"
-        )
+    words = column.describe(codes)
     return _wrapped(f"{column.name!r}: {words}") if words else []
 
 

@@ -37,7 +37,7 @@ from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
-from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
+from bayesgen.schema import NumericColumns, PowerTransform, PowerTransforms, Reading, Schema
 from bayesgen.table import PositionNames, Table, TableColumn
 from bayesgen.user_program import UserProgram
 
@@ -52,7 +52,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "method": get_args(Method),
     "term": (Term,),
     "value": (
-        *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
+        *(TrainingState, Schema, PowerTransform, PowerTransforms, Reading, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
         *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
         *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),

@@ -14,7 +14,7 @@ from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.model import ModelStatistics, Reader
 from bayesgen.problem import Problem
-from bayesgen.schema import GROUPS, MISSING, Column, Schema
+from bayesgen.schema import GROUPS, MISSING, Reading, Schema
 from bayesgen.table import SPARSE, Name
 from bayesgen.typing import Traceable
 
@@ -154,7 +154,7 @@ class TrainingState:
         places = (found.get(name, {}) for name in self.schema.names)
         return {name: place for some in places for name, place in some.items()}
 
-    def pattern_positions(self) -> dict[Name, tuple[Column, tuple[str, int]]]:
+    def pattern_positions(self) -> dict[Name, tuple[Reading, tuple[str, int]]]:
         """Return the columns of the missing pattern, by source, with their encoded positions."""
         return {
             column.reads: (column, (block, j))
@@ -186,7 +186,7 @@ class TrainingState:
             if columns[0].kind != MISSING and (likelihood.warns_uninformative or not read):
                 informative = set(self.columns(reader, block)) if read else set()
                 # a level that tells nothing has others beside it, and one level is no surprise
-                asked = [c for c in columns if not (read and c.known)]
+                asked = [c for c in columns if not (read and c.source_levels)]
                 names.append([c.name for c in asked if c.name not in informative])
         return names
 

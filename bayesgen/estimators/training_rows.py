@@ -12,7 +12,7 @@ from bayesgen.errors import BayesgenError, Cure
 from bayesgen.errors.data import NAME_CLASSES, too_few_classes
 from bayesgen.likelihoods.base import below
 from bayesgen.membership import among, concatenated
-from bayesgen.schema import Column, Schema
+from bayesgen.schema import Reading, Schema
 from bayesgen.table import Copies, Table, as_frame, copies_of, row_keys, soft_target
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Traceable, Weights
 
@@ -124,7 +124,7 @@ class TrainingRows:
         )
 
     @functools.cached_property
-    def power_transforms(self) -> dict[Column, tuple | None]:
+    def power_transforms(self) -> dict[Reading, tuple | None]:
         """The power transforms of these rows' columns that were learned so far."""
         return {}
 

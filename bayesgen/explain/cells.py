@@ -11,8 +11,7 @@ from bayesgen.inference import Components
 from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import base
 from bayesgen.predict import ReadRows
-from bayesgen.schema import Column, Schema
-from bayesgen.schema.blocks import decoded_cells
+from bayesgen.schema import Reading, Schema
 from bayesgen.schema.matching import matched
 from bayesgen.table import Name, Table, fill_table
 from bayesgen.typing import Encoded, Self
@@ -44,8 +43,8 @@ class Rows(ReadRows):
         """The components of the posterior, which fill cells."""
         return self.posterior.components
 
-    def places(self, name: Name) -> list[tuple[Place, Column]]:
-        """Return the positions of a column whose cells can be imputed, and its `Column` at each."""
+    def places(self, name: Name) -> list[tuple[Place, Reading]]:
+        """Return where a column whose cells can be imputed is encoded, and its `Reading` there."""
         return [((block, j), self.schema.blocks[block][j]) for block, j in self.cells[name]]
 
     @property
@@ -73,7 +72,7 @@ class Rows(ReadRows):
         return dataclasses.replace(super().take(at), table=self.table.take(at))
 
     def kind(self, name: Name) -> str:
-        """Return the kind of a column, by which its values are enumerated (`Column.kind`)."""
+        """Return the kind of a column, by which its values are enumerated (`Reading.kind`)."""
         return self.places(name)[0][1].kind
 
     def listed(self, name: Name) -> tuple:
@@ -87,10 +86,10 @@ class Rows(ReadRows):
         return encoded[block][:, j]
 
     def decoded_values(self, name: Name, values: np.ndarray) -> np.ndarray:
-        """Return cells of one column, in the form that `with_values` takes, as the user's own."""
+        """Return cells of one column, in the form that `with_values` takes, in its own units."""
         column = self.places(name)[0][1]
         cells = values.ravel() if column.kind == "levels" else values.ravel().astype(float)
-        return decoded_cells(column, cells).reshape(values.shape)
+        return column.in_units(cells).reshape(values.shape)
 
     def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
         """Return some of the rows, encoded, with other values, or codes, in one column."""
@@ -106,10 +105,10 @@ class Rows(ReadRows):
         Where several posteriors read a column, each cell is from the one that imputed it.
         """
         (block, j), column = self.places(name)[0]
-        out = decoded_cells(column, encoded[block][:, j])
+        out = column.decode(encoded[block][:, j])
         for (block, j), column in self.places(name)[1:]:
             x = encoded[block][:, j]
-            out = np.where(base.is_missing(x), out, decoded_cells(column, x))
+            out = np.where(base.is_missing(x), out, column.decode(x))
         return out
 
 

@@ -116,7 +116,7 @@ def _closed_form(
             by_class.append([array[:, j] for array in densities])
         location, scale, degrees = np.moveaxis(np.array(by_class), 0, 2)
         mean, ends = mixture_moments(weight, location, scale, degrees, tails)
-        moments.append(np.column_stack([mean, ends]) + np.nan_to_num(column.origin))
+        moments.append(np.column_stack([mean, ends]) + (column.origin or 0.0))
     return np.concatenate(moments)
 
 

@@ -1,6 +1,7 @@
 """The schema of a fit: names, types, levels and blocks of the columns of its table."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,32 +13,34 @@ from bayesgen.errors import Cure, UnsupportedOperation, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import unknown_columns
 from bayesgen.errors.operations import columns_of_one
-from bayesgen.schema import one_hot
-from bayesgen.schema.bins import quantile_edges, with_edges
-from bayesgen.schema.blocks import (
-    decoded_cells,
-    encoded_block,
-    learned_block,
-    merged_block,
-    offsets,
-    power_transforms_of,
-    united_block,
-)
-from bayesgen.schema.columns import (
-    GROUPS,
-    MISSING,
+from bayesgen.schema.matching import MatchedTable, check_number, matched
+from bayesgen.schema.readings import (
+    READINGS,
+    Bins,
     BlockSpec,
-    Column,
+    PowerTransformed,
+    Reading,
+    indicators,
+)
+from bayesgen.schema.readings.bins import quantile_edges
+from bayesgen.schema.readings.levels import NEW
+from bayesgen.schema.readings.numbers import change_of_origin, offsets, with_origins
+from bayesgen.schema.readings.power_transform import PowerTransforms, transforms_of
+from bayesgen.schema.readings.reading import MISSING, Readings, by_source, encode_together
+from bayesgen.schema.sparse import (
     Columns,
     NumericColumns,
+    decoded_sparse,
+    encoded_sparse,
+    learned_sparse,
 )
-from bayesgen.schema.level_codes import NEW
-from bayesgen.schema.matching import MatchedTable, check_number, matched
-from bayesgen.schema.power_transform import PowerTransforms
-from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicions
-from bayesgen.table import SPARSE, Name, Names, Table, build_frame
+from bayesgen.table import SPARSE, Name, Names, Table, TableColumn, build_frame
 from bayesgen.typing import Block, Encoded, Weights
+
+GROUPS = "group of a row"
+"""The block of the column of groups, which no likelihood reads: a level of it that is absent from
+the fit is a new group, -1 as where it is missing."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,11 @@ class Schema:
         if unknown := [name for name in named if name not in rows.position]:
             raise unknown_columns(unknown, table.names)
         learned: dict[str, Columns] = {
-            block: learned_block(rows, spec) for block, spec in blocks.items()
+            block: _learned(rows, spec) for block, spec in blocks.items()
         }
         every = (column for columns in learned.values() for column in columns)
         n_levels = {
-            column.reads: len(column.levels if column.known is None else column.known)
+            _read(column): len(column.source_levels or column.levels)
             for column in every
             if column.kind != MISSING
         }
@@ -93,10 +96,7 @@ class Schema:
             check_number(self.names, table, estimator)
             return self
         rows = matched(self.names, self.container, table, estimator)
-        blocks = {
-            block: columns if isinstance(columns, NumericColumns) else merged_block(columns, rows)
-            for block, columns in self.blocks.items()
-        }
+        blocks = {block: _merged(columns, rows) for block, columns in self.blocks.items()}
         return dataclasses.replace(self, blocks=blocks)
 
     def union(self, other: "Schema") -> "Schema":
@@ -112,8 +112,7 @@ class Schema:
             raise columns_of_one([n for n in (*self.names, *other.names) if n in only])
         for name, columns in self.blocks.items():
             one, two = (
-                list(dict.fromkeys(column.reads for column in part))
-                for part in (columns, other.blocks[name])
+                list(dict.fromkeys(map(_read, part))) for part in (columns, other.blocks[name])
             )
             if one != two:
                 raise UnsupportedOperation(
@@ -126,23 +125,23 @@ class Schema:
                     other=two,
                 )
         blocks = {
-            name: united_block(columns, other.blocks[name]) for name, columns in self.blocks.items()
+            name: _united(columns, other.blocks[name]) for name, columns in self.blocks.items()
         }
         names = (*self.names, *(name for name in other.names if name not in set(self.names)))
         return dataclasses.replace(self, blocks=blocks, names=names)
 
-    def derived(self) -> dict[Name, Column]:
-        """Return the source of each derived column: a bin, which has its name, or an indicator."""
-        found: dict[Name, Column] = {}
-        for columns in self.blocks.values():
-            if isinstance(columns, NumericColumns):
-                continue
-            for column in columns:
-                if column.edges is not None:
-                    found[column.name] = Column(column.name, "numbers")
-                elif column.known and column.code < len(column.known):
-                    found[column.name] = Column(column.reads, "levels", column.known)
-        return found
+    def derived(self) -> dict[Name, Reading]:
+        """Return the columns of the table that derived columns, and bins, are read from, by name.
+
+        Of bins the numbers, of an indicator the levels.
+        """
+        return self._derived
+
+    @functools.cached_property
+    def _derived(self) -> dict[Name, Reading]:
+        blocks = [part for part in self.blocks.values() if not isinstance(part, NumericColumns)]
+        pairs = [(column, column.original) for columns in blocks for column in columns]
+        return {column.name: original for column, original in pairs if original is not column}
 
     def with_bins(self, seen: Sequence[tuple[Table, Weights]], bins: int | str) -> "Schema":
         """Return the schema with the edges of bins learned from all rows.
@@ -152,15 +151,15 @@ class Schema:
         tables = [matched(self.names, self.container, table, "Classifier") for table, _ in seen]
         weight = np.concatenate([weight for _, weight in seen])
 
-        def cut(column: Column) -> Column:
-            if column.edges is None:
+        def cut(column: Reading) -> Reading:
+            if not isinstance(column, Bins):
                 return column
             batches = [rows.column(column.name) for rows in tables]
             cells = [
                 batch.values if batch.kind == "number" else np.full(len(batch.values), np.nan)
                 for batch in batches
             ]
-            return with_edges(column, quantile_edges(np.concatenate(cells), weight, bins))
+            return column.with_edges(quantile_edges(np.concatenate(cells), weight, bins))
 
         blocks = {
             name: tuple(map(cut, columns)) if columns[0].kind == "levels" else columns
@@ -196,10 +195,9 @@ class Schema:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
         rows = matched(self.names, self.container, table, estimator)
+        groups = NEW if unseen != "error" else unseen
         return {
-            name: encoded_block(
-                columns, rows, NEW if name == GROUPS and unseen != "error" else unseen
-            )
+            name: encode_together(columns, rows, groups if name == GROUPS else unseen)
             for name, columns in self.blocks.items()
         }
 
@@ -221,10 +219,11 @@ class Schema:
         for block, columns in self.blocks.items():
             cells = encoded[block].toarray() if issparse(encoded[block]) else encoded[block]
             for j, column in enumerate(columns):
+                own = column.decode(cells[:n_rows, j])
                 if column.kind == MISSING:
-                    marked[column.reads] = cells[:n_rows, j] == 1
+                    marked[column.reads] = own
                     continue
-                values[column.name] = decoded_cells(column, cells[:n_rows, j])
+                values[column.name] = own
                 if column.declared:
                     declared[column.name] = column.levels
         for name in marked.keys() & values.keys():
@@ -232,20 +231,29 @@ class Schema:
             values[name][marked[name]] = None if values[name].dtype == object else np.nan
         if self.container == "numpy":
             values = dict.fromkeys(self.names, np.full(n_rows, np.nan)) | values
-        indicators: dict[Name, list[Name]] = {}
-        for column in (c for columns in self.blocks.values() for c in columns if c.known):
-            indicators.setdefault(column.reads, []).append(column.name)
-        names = [label for name in self.names for label in indicators.get(name, [name])]
+        parts: dict[Name, list[Name]] = {}
+        for column in (c for columns in self.blocks.values() for c in columns):
+            if column.name in values:
+                parts.setdefault(column.reads, []).append(column.name)
+        names = [label for name in self.names for label in parts.get(name, [name])]
         ordered = {name: values[name] for name in names if name in values}
         return build_frame(ordered, self.container, declared=declared)
 
     def unused(self) -> set[Name]:
         """Return the columns that no block reads; of sparse tables, which hold numbers, none."""
-        return set() if self.container in SPARSE else set(self.names) - self.used()
+        return set() if self.container in SPARSE else self._unused
 
     def used(self) -> set[Name]:
         """Return the columns that blocks read."""
-        return {column.reads for columns in self.blocks.values() for column in columns}
+        return self._used
+
+    @functools.cached_property
+    def _used(self) -> set[Name]:
+        return {name for columns in self.blocks.values() for name in _sources(columns)}
+
+    @functools.cached_property
+    def _unused(self) -> set[Name]:
+        return set(self.names) - self._used
 
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
@@ -262,23 +270,32 @@ class Schema:
 
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
         """Return the offsets subtracted from the columns of a block, each in its own unit."""
-        columns = self.blocks[block]
-        if isinstance(columns, NumericColumns):
-            return np.zeros(len(columns))
-        return offsets(columns)
+        return self._origins[block]
 
     def origins(self) -> dict[str, Float[np.ndarray, " feature"]]:
         """Return the same of every block."""
-        return {block: self.origin(block) for block in self.blocks}
+        return dict(self._origins)
+
+    @functools.cached_property
+    def _origins(self) -> dict[str, Float[np.ndarray, " feature"]]:
+        return {
+            block: np.zeros(len(columns))
+            if isinstance(columns, NumericColumns)
+            else offsets(columns)
+            for block, columns in self.blocks.items()
+        }
 
     def power_transforms(self) -> dict[str, PowerTransforms]:
         """Return the power transforms of the blocks that have any."""
+        return dict(self._power_transforms)
+
+    @functools.cached_property
+    def _power_transforms(self) -> dict[str, PowerTransforms]:
         return {
-            name: transforms
+            name: transforms_of(columns)
             for name, columns in self.blocks.items()
             if not isinstance(columns, NumericColumns)
-            and any(column.transform is not None for column in columns)
-            and (transforms := power_transforms_of(columns)) is not None
+            and any(isinstance(column, PowerTransformed) for column in columns)
         }
 
     def n_levels(self, block: str) -> tuple[int, ...]:
@@ -294,19 +311,19 @@ class Schema:
         if isinstance(columns, NumericColumns):
             return np.zeros(len(columns))
         pairs = zip(columns, later.blocks[block], strict=True)
-        return np.nan_to_num([one.origin - other.origin for one, other in pairs])
+        return np.array([change_of_origin(one, other) for one, other in pairs])
 
-    def rewriting(self, later: "Schema", block: str) -> one_hot.Rewriting | None:
+    def rewriting(self, later: "Schema", block: str) -> indicators.Rewriting | None:
         """Return how another schema computes a block that reads levels as indicators.
 
         None: it reads none.
         """
         before, after = self.blocks[block], later.blocks[block]
         if isinstance(after, NumericColumns) or not any(
-            column.known is not None for column in (*before, *after)
+            isinstance(column, indicators.Indicator) for column in (*before, *after)
         ):
             return None
-        return one_hot.rewriting(before, after)
+        return indicators.rewriting(before, after)
 
     def variables(self, block: str) -> tuple[int, ...]:
         """Return the number of the variable that each column of a block is an indicator of.
@@ -314,9 +331,11 @@ class Schema:
         -1: of none; () if the block reads no indicators.
         """
         columns = self.blocks[block]
-        if isinstance(columns, NumericColumns) or all(c.known is None for c in columns):
+        if isinstance(columns, NumericColumns) or not any(
+            isinstance(column, indicators.Indicator) for column in columns
+        ):
             return ()
-        return one_hot.variables(columns)
+        return indicators.variables(columns)
 
     def level_index(self, later: "Schema", block: str) -> Int[np.ndarray, " level"]:
         """Return the positions of a block's flat levels in a schema that has all of them."""
@@ -326,3 +345,74 @@ class Schema:
             index.append(np.array([place[level] for level in column.levels], dtype=np.int64))
             start += len(merged.levels)
         return np.concatenate(index)
+
+
+# -- columns of a block ----------------------------------------------------------------------------
+
+
+def _read(column: Reading) -> Name:
+    """Return the column of the table that a column is encoded from, as `Reading.reads`."""
+    return column.name if column.source is None else column.source
+
+
+def _sources(columns: Columns) -> Names:
+    """Return the columns of the table that those of a block are encoded from."""
+    if isinstance(columns, NumericColumns):
+        return columns.names
+    return [_read(column) for column in columns]
+
+
+def reads_as_numbers(found: TableColumn) -> bool:
+    """Return whether a column holds numbers, in whatever form they are written."""
+    if found.kind == "number" or found.is_missing:
+        return found.kind == "number"
+    return any(cls.takes(found) for cls in _asked_by(BlockSpec("numbers", ())))
+
+
+def _asked_by(spec: BlockSpec) -> list[type[Reading]]:
+    """Return the readings that a block may take for its columns, in order."""
+    own = [cls for cls in READINGS if cls.kind == spec.kind]
+    return [cls for cls in own if all(getattr(spec, k) is v for k, v in cls.asked.items())]
+
+
+def _learned(rows: MatchedTable, spec: BlockSpec) -> Readings:
+    """Return the columns of a block, learned from a table; those of one class at once.
+
+    Raises:
+        InvalidData: a column does not suit; numbers that vary by less than 1e-150.
+    """
+    found, classes = [rows.column(name) for name in spec.names], _asked_by(spec)
+    if len(classes) == 1:
+        each = classes[0].learn_columns(found, rows, spec)
+        return tuple(column for some in each for column in some)
+    taken = [next((c for c in classes[:-1] if c.takes(x)), classes[-1]) for x in found]
+    parts: dict[int, Readings] = {}
+    for cls in dict.fromkeys(taken):
+        at = [i for i, other in enumerate(taken) if other is cls]
+        own = dataclasses.replace(spec, names=tuple(spec.names[i] for i in at))
+        parts |= zip(at, cls.learn_columns([found[i] for i in at], rows, own), strict=True)
+    return tuple(column for i in range(len(found)) for column in parts[i])
+
+
+def _merged(columns: Columns, rows: MatchedTable) -> Columns:
+    """Return the columns of a block after one more batch."""
+    if isinstance(columns, NumericColumns) or not any(
+        column.grows or column.origin is None for column in columns
+    ):
+        return columns
+    if any(column.grows for column in columns):
+        sources = [(some[0], rows.column(name)) for name, some in by_source(columns)]
+        merged = tuple(column for first, cells in sources for column in first.merge(cells))
+    else:
+        merged = tuple(columns)
+    if any(column.origin is None for column in merged):
+        return with_origins(merged, rows)
+    return merged
+
+
+def _united(columns: Columns, others: Columns) -> Columns:
+    """Return the columns of a block after rows that another schema describes."""
+    if isinstance(columns, NumericColumns):
+        return columns
+    pairs = zip(by_source(columns), by_source(others), strict=True)
+    return tuple(c for (_, one), (_, other) in pairs for c in one[0].union(other[0]))

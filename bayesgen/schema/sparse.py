@@ -1,6 +1,7 @@
 """Schema of sparse tables: no Python object per column, no dense copy of the rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -8,12 +9,35 @@ from jaxtyping import Int
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from bayesgen.errors.data import not_binary, sparse_refused, unknown_columns
-from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
+from bayesgen.schema.readings import Binary, BlockSpec, Counts, Numbers, PowerTransformed, Reading
 from bayesgen.table import Names, PositionNames, Table, check_counts
+from bayesgen.table.columns import OnDemand
 from bayesgen.typing import Encoded
 
-READ = ("counts", "binary", "numbers")
+READ: Mapping[str, type[Counts | Binary | Numbers]] = {
+    "counts": Counts,
+    "binary": Binary,
+    "numbers": Numbers,
+}
 """Kinds of blocks that read sparse rows, whose columns are not centred and have no levels."""
+
+Columns = Sequence[Reading]
+"""Columns of a block: a tuple, or a sequence that makes them on demand."""
+
+
+@dataclass(frozen=True)
+class NumericColumns(OnDemand[Reading]):
+    """Columns without anything to learn: counts, binary values or numbers of a sparse table."""
+
+    names: Names
+    kind: str
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def entry(self, position: int) -> Reading:
+        """Return one column."""
+        return READ[self.kind](self.names[position])
 
 
 def learned_sparse(table: Table, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
@@ -93,8 +117,7 @@ def _is_moved(columns: Columns) -> bool:
     """Return whether encoding changes a 0."""
     if isinstance(columns, NumericColumns):
         return False
-    # an origin of NaN acts as 0
-    return any(column.transform is not None or abs(column.origin) > 0 for column in columns)
+    return any(isinstance(column, PowerTransformed) or column.origin for column in columns)
 
 
 def _check_answers(names: Names, matrix: csr_array) -> None:

@@ -42,7 +42,7 @@ def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarni
     found: list[BayesgenWarning] = []
     for name, n in n_levels.items():
         column, first = place[name]
-        if column.levels and not column.declared and (groups := alike(column.levels)):
+        if n and column.levels and not column.declared and (groups := alike(column.levels)):
             found.append(_similar_levels(name, groups))
         suspicion = _suspicion(column, n, named=named, first=first)
         found += [] if suspicion is None else [suspicion]

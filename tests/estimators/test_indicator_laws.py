@@ -55,7 +55,7 @@ def table(*, gaps, seed=0, n=40):
 
 def indicated(clf):
     """Return names and levels of the columns that a classifier reads, but not their origins."""
-    return [(column.name, column.known) for column in clf.state_.schema.blocks["normal"]]
+    return [(column.name, column.source_levels) for column in clf.state_.schema.blocks["normal"]]
 
 
 def declared(X, order, more=()):

@@ -10,7 +10,7 @@ import bayesgen as bg
 from bayesgen.estimators.stack.member import FOLDS, folds_of
 from bayesgen.interactions import forest
 from bayesgen.interactions.content_order import ContentOrder
-from bayesgen.schema import bins
+from bayesgen.schema.readings import bins
 from bayesgen.table import Copies, TableColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")

@@ -6,7 +6,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenError, InvalidArgument, InvalidData, UnsupportedOperation
-from bayesgen.schema.bins import quantile_edges
+from bayesgen.schema.readings.bins import quantile_edges
 
 
 @pytest.fixture

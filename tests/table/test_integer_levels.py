@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bayesgen.likelihoods import Categorical, categorical
-from bayesgen.schema import BlockSpec, level_codes
-from bayesgen.schema.blocks import encoded_block, learned_block
+from bayesgen.schema import BlockSpec
 from bayesgen.schema.matching import matched
+from bayesgen.schema.readings import Levels
+from bayesgen.schema.readings import levels as level_codes
 from bayesgen.table import read_table
 
 TABLES = {
@@ -26,6 +27,11 @@ TABLES = {
 }
 
 
+def learned(rows, spec):
+    found = [rows.column(name) for name in spec.names]
+    return [column for (column,) in Levels.learn_columns(found, rows, spec)]
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
     monkeypatch.setattr(level_codes, "CHUNK_ROWS", 64)
@@ -34,10 +40,10 @@ def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
     spec = BlockSpec("levels", table.names)
     rows = matched(table.names, "numpy", table, "Classifier")
     by_column = dataclasses.replace(rows, table=dataclasses.replace(table, matrix=None))
-    at_once, one_by_one = (learned_block(each, spec) for each in (rows, by_column))
+    at_once, one_by_one = (learned(each, spec) for each in (rows, by_column))
     assert at_once == one_by_one
     assert [column.levels for column in at_once] == [tuple(np.unique(x).tolist()) for x in X.T]
-    found, slow = (encoded_block(at_once, each, "error") for each in (rows, by_column))
+    found, slow = (Levels.encode_columns(at_once, each, "error") for each in (rows, by_column))
     np.testing.assert_array_equal(found, slow)
     np.testing.assert_array_equal(X, kept)
 
@@ -48,7 +54,7 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
     X[:, 2] = np.minimum(X[:, 2], 3)
     table = read_table(X)
     rows = matched(table.names, "numpy", table, "Classifier")
-    columns = learned_block(rows, BlockSpec("levels", table.names))
+    columns = learned(rows, BlockSpec("levels", table.names))
     levels = [column.levels for column in columns]
     for j in range(4):
         other = X.copy()

@@ -10,7 +10,7 @@ import bayesgen as bg
 from bayesgen.errors import InvalidData
 from bayesgen.estimators.validation import weights_of
 from bayesgen.likelihoods.normal_statistics import class_moments
-from bayesgen.schema.blocks import FIRST_ROWS, TOGETHER, less
+from bayesgen.schema.readings.numbers import FIRST_ROWS, TOGETHER, less
 from bayesgen.table import check_declared, read_target
 
 

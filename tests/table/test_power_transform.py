@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 import bayesgen as bg
-from bayesgen.schema.power_transform import POWERS, PowerTransforms, learned
+from bayesgen.schema.readings.power_transform import POWERS, PowerTransforms, learned
 from bayesgen.table import read_table
 
 every = pytest.mark.parametrize("make", [bg.NaiveBayes, bg.QDA])

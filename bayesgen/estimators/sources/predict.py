@@ -22,7 +22,7 @@ from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.in_sample import SeenRows, in_sample_score
 from bayesgen.estimators.judged_rows import LOSS
 from bayesgen.estimators.prediction_sets import PredictionSets
-from bayesgen.schema import MISSING, Column
+from bayesgen.schema import MISSING
 from bayesgen.sources import (
     ANSWERS,
     Kinds,
@@ -225,12 +225,4 @@ def columns_read(classifier: Estimator, source: str, names: Sequence[Name]) -> K
 def _kinds(classifier: Estimator) -> dict[Name, str]:
     """Return the kinds of the columns that a classifier reads."""
     blocks = classifier.state_.schema.blocks.values()
-    return {c.reads: _kind(c) for block in blocks for c in block if c.kind != MISSING}
-
-
-def _kind(column: Column) -> str:
-    """Return the kind of the cells of a column: numbers match levels by their value."""
-    types = {type(level) for level in column.known or column.levels}
-    if types == {bool}:
-        return "boolean"
-    return "text" if str in types else "number"
+    return {c.reads: c.in_files for block in blocks for c in block if c.kind != MISSING}

@@ -11,6 +11,7 @@ from bayesgen.estimators.judged_rows import most_judged
 from bayesgen.estimators.stack.structures import Structure
 from bayesgen.inference import duration
 from bayesgen.likelihoods import JointCategorical, MultivariateNormal
+from bayesgen.schema import reads_as_numbers
 from bayesgen.table import Table
 
 FEW = ("naive", "linear", "naive_shared")
@@ -69,8 +70,8 @@ class Sizes:
     def of(cls, table: Table, classes: int) -> "Sizes":
         """Return the sizes of a table; columns that were never observed do not count."""
         observed = [column for column in table.columns if not column.is_missing]
-        numbers = [column.missing for column in observed if column.kind == "number"]
-        levels = [column for column in observed if column.kind == "level"]
+        numbers = [column.missing for column in observed if reads_as_numbers(column)]
+        levels = [column for column in observed if not reads_as_numbers(column)]
         gaps = np.sum(numbers, axis=0) if numbers else np.zeros(table.n_rows)
         lacking = gaps[gaps > 0]
         mean = float(lacking.mean()) if len(lacking) else 0.0

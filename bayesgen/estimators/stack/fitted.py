@@ -25,7 +25,7 @@ from bayesgen.interactions import NONE, Interactions
 from bayesgen.model import Reader
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
-from bayesgen.schema import Column
+from bayesgen.schema import Reading
 from bayesgen.table import Name, Table, with_column
 from bayesgen.typing import (
     DataFrame,
@@ -165,7 +165,7 @@ class Members:
                 "no member models the distribution of the missing cells of a row",
                 "Add one that reads the columns as they are, such as bg.NaiveBayes().",
             )
-        columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
+        columns: dict[Name, list[tuple[explain.Place, Reading]]] = {}
         for name in able:
             state = self.by_name[name].state
             for column, (block, j) in state.column_positions().items():
@@ -190,10 +190,10 @@ class StackRows(explain.Rows):
     columns: the encoded positions and kinds of the columns whose cells can be imputed.
     """
 
-    columns: Mapping[Name, list[tuple[explain.Place, Column]]]
+    columns: Mapping[Name, list[tuple[explain.Place, Reading]]]
     members: Members
 
-    def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
+    def places(self, name: Name) -> list[tuple[explain.Place, Reading]]:
         """Return the positions where a column can be imputed, with its schema column there."""
         return self.columns[name]
 
@@ -239,8 +239,8 @@ class FittedStack(Fitted):
     columns: tuple[Name, ...] = dataclasses.field(kw_only=True)
 
     @property
-    def derived(self) -> dict[Name, Column]:
-        """None: members that read columns as others impute no cell."""
+    def derived(self) -> dict[Name, Reading]:
+        """No column: cells are imputed by members that read the columns as they are."""
         return {}
 
     def read(self, table: Table, raw: Callable[[], object] | None = None) -> ReadRows:

@@ -15,7 +15,7 @@ from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
 from bayesgen.membership import expected
-from bayesgen.schema.bins import quantile_edges
+from bayesgen.schema.readings.bins import quantile_edges
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Weights
 
 LEAST_GAIN = 1.0

@@ -26,7 +26,7 @@ from bayesgen.inference import (
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.predict import ReadRows
-from bayesgen.schema import Column
+from bayesgen.schema import Reading
 from bayesgen.table import Copies, Name, Table
 from bayesgen.typing import Joint, Labels, Membership, Traceable
 
@@ -140,7 +140,7 @@ class Member:
         return self.classifier.fitted_.posterior
 
     @property
-    def derived(self) -> dict[Name, Column]:
+    def derived(self) -> dict[Name, Reading]:
         """The source column of each derived column."""
         return self.classifier.fitted_.derived
 

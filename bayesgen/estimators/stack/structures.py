@@ -23,6 +23,7 @@ from bayesgen.likelihoods import (
     Normal,
 )
 from bayesgen.likelihoods.base import Guess
+from bayesgen.schema import reads_as_numbers
 from bayesgen.table import Name, Table, TableColumn
 
 WIDEST = 100
@@ -144,8 +145,8 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
     if table.container != "numpy":
         columns.sort(key=lambda column: str(column.name))
     vary = [column for column in columns if column.varies]
-    numbers = tuple(c.name for c in vary if c.kind == "number")
-    levels = tuple(c.name for c in vary if c.kind == "level")
+    numbers = tuple(c.name for c in vary if reads_as_numbers(c))
+    levels = tuple(c.name for c in vary if not reads_as_numbers(c))
     # which members that read columns have, so that they can sample them, and learn nothing from
     silent: dict = _each([column for column in columns if not column.varies])
     many = _of_many(numbers, levels, silent) if len(vary) > WIDEST else {}
@@ -155,14 +156,14 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
     members = many | {"naive": Structure(each, power_transform=bool(numbers), split_in_pool=True)}
     beside: dict = {levels: Categorical(rows="learn")} if levels else {}
     beside |= silent
-    incomplete = any(c.kind == "number" and c.missing.any() for c in vary)
+    incomplete = any(reads_as_numbers(c) and c.missing.any() for c in vary)
     members |= _of_numbers(numbers, beside, table.n_rows, incomplete=incomplete)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
         members["naive_kernels"] = Structure(kernels | beside, split_in_pool=True)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
         members["bins"] = Structure(bins | beside, bins="auto", split_in_pool=True)
-    cells = math.prod(_n_found(c) for c in vary if c.kind == "level")
+    cells = math.prod(_n_found(c) for c in vary if not reads_as_numbers(c))
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         independent: dict = {numbers: Normal()} if numbers else {}
         blocks = independent | {levels: JointCategorical()} | silent
@@ -180,8 +181,9 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
 
 def _each(columns: Sequence[TableColumn]) -> dict[tuple[Name, ...], Likelihood]:
     """Return a likelihood for each column, those of numbers first."""
-    numbers = {(c.name,): Normal() for c in columns if c.kind == "number"}
-    return numbers | {(c.name,): Categorical(rows="learn") for c in columns if c.kind == "level"}
+    numbers = {(c.name,): Normal() for c in columns if reads_as_numbers(c)}
+    levels = [(c.name,) for c in columns if not reads_as_numbers(c)]
+    return numbers | {names: Categorical(rows="learn") for names in levels}
 
 
 def _of_many(
@@ -253,9 +255,9 @@ def _of_numbers(
 
 def too_wide(table: Table) -> dict[str, BayesgenWarning]:
     """Return the structures skipped because the table has more than WIDEST columns, and why."""
-    kinds = [column.kind for column in table.columns if column.varies]
+    numeric = [reads_as_numbers(column) for column in table.columns if column.varies]
     skipped: dict[str, BayesgenWarning] = {}
-    if (numbers := kinds.count("number")) > WIDEST:
+    if (numbers := sum(numeric)) > WIDEST:
         # of any columns
         names = list(_of_numbers((0, 1), {}, table.n_rows, incomplete=False))
         skipped |= dict.fromkeys(
@@ -273,7 +275,7 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
                 widest=WIDEST,
             ),
         )
-    if "level" in kinds and (width := _width(table)) > WIDEST:
+    if not all(numeric) and (width := _width(table)) > WIDEST:
         name = "indicators"
         skipped[name] = BayesgenWarning(
             "with levels as indicators the table has {columns:,} columns, and the cost of "
@@ -293,7 +295,7 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
 def _width(table: Table) -> int:
     """Return the number of numeric columns and indicators of levels, of columns that vary."""
     vary = [column for column in table.columns if column.varies]
-    return sum(1 if c.kind == "number" else max(_n_found(c) - 1, 0) for c in vary)
+    return sum(1 if reads_as_numbers(c) else max(_n_found(c) - 1, 0) for c in vary)
 
 
 def _n_found(column: TableColumn) -> int:

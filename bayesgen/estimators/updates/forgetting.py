@@ -15,7 +15,8 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.likelihoods import Statistics
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, Sum, is_whole, judged, rests
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import GROUPS, Schema, one_hot
+from bayesgen.schema import GROUPS, Schema
+from bayesgen.schema.readings import indicators
 from bayesgen.table import Name, Table
 
 ERROR = 1e-9
@@ -156,9 +157,9 @@ def _require_levels(schema: Schema, table: Table) -> None:
     for name, columns in schema.blocks.items():
         if schema.variables(name):
             for column in later.blocks[name]:
-                had = next(c.known for c in columns if c.reads == column.reads)
-                if new := (column.known or ())[len(had or ()) :]:
-                    raise _strange_levels(column.reads, new, had or ())
+                had = next(c.source_levels for c in columns if c.reads == column.reads)
+                if new := column.source_levels[len(had) :]:
+                    raise _strange_levels(column.reads, new, had)
         if any(later.n_levels(name)):
             for column, grown in zip(columns, later.blocks[name], strict=True):
                 if new := grown.levels[len(column.levels) :]:
@@ -252,8 +253,7 @@ def _without_levels(state: TrainingState) -> TrainingState:
         ends = np.cumsum([len(column.levels) for column in columns])
         pairs = zip(columns, np.split(stay, ends[:-1]), strict=True)
         changed[name] = tuple(
-            dataclasses.replace(c, levels=tuple(itertools.compress(c.levels, kept)))
-            for c, kept in pairs
+            c.with_levels(tuple(itertools.compress(c.levels, kept))) for c, kept in pairs
         )
     statistics = state.statistics.each_block(
         lambda name, part: part.take("level", kept_levels[name]) if name in kept_levels else part
@@ -269,7 +269,7 @@ def _indicating_rows(state: TrainingState) -> Schema:
         if not state.schema.variables(name):
             continue
         count, sums = state.statistics.blocks[name].by_class_and_column()
-        blocks[name] = one_hot.with_rows(
+        blocks[name] = indicators.with_rows(
             columns, count.sum(axis=0), sums.sum(axis=0), least=ROUNDING
         )
     return dataclasses.replace(state.schema, blocks=blocks)

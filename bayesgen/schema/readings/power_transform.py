@@ -12,11 +12,19 @@ is a bijection of the real line, so the density of a cell is that of its transfo
 """
 
 import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.typing import Weights
+from bayesgen.errors import InvalidData
+from bayesgen.schema.matching import MatchedTable
+from bayesgen.schema.readings.numbers import Numbers, offsets
+from bayesgen.schema.readings.reading import Reading, Readings, encode_together
+from bayesgen.table import Name, TableColumn
+from bayesgen.table.columns import LARGEST
+from bayesgen.typing import Self, Weights
 
 POWERS = np.linspace(0.0, 2.0, 17)
 SPREAD = 0.5
@@ -33,6 +41,9 @@ class PowerTransform:
 
     scale: float
     power: float
+
+
+IDENTITY = PowerTransform(1.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,6 +76,106 @@ class PowerTransforms:
     def _powers(self, side: Cells) -> Cells:
         """Return the power that acts on each cell: power above the origin, 2 - power below."""
         return np.where(side < 0, 2 - self.power, self.power)
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerTransformed(Reading):
+    """A column of numbers, power-transformed once its origin is subtracted.
+
+    of: the numbers, in whichever form they are written. transform: of these, in encoded form.
+    """
+
+    kind: ClassVar[str] = "numbers"
+    learned: ClassVar = ("power-transformed", "power_transform=True")
+
+    of: Numbers
+    transform: PowerTransform
+
+    @property
+    def name(self) -> Name:
+        """Name of the column."""
+        return self.of.name
+
+    @property
+    def origin(self) -> float | None:
+        """What encoding subtracts before it transforms."""
+        return self.of.origin
+
+    @property
+    def in_files(self) -> str:
+        """The kind of its cells in files."""
+        return self.of.in_files
+
+    @classmethod
+    def learn(cls, found: TableColumn) -> Readings:
+        """Return the numbers, before their power is learned (`with_power`)."""
+        return Numbers.learn(found)
+
+    def encode(self, found: TableColumn, unseen: str = "missing") -> Float[np.ndarray, " row"]:
+        """Return numbers, power-transformed."""
+        return _forward([self], self.of.encode(found, unseen)[:, None])[:, 0]
+
+    @classmethod
+    def encode_columns(
+        cls, columns: Sequence[Self], rows: MatchedTable, unseen: str
+    ) -> Float[np.ndarray, "row feature"]:
+        """Return the numbers of columns, power-transformed."""
+        return _forward(columns, encode_together([column.of for column in columns], rows, unseen))
+
+    def decode(self, cells: Float[np.ndarray, " row"]) -> np.ndarray:
+        """Return the numbers of the table."""
+        return self.of.decode(self._inverse(cells))
+
+    def in_units(self, cells: Float[np.ndarray, " row"]) -> np.ndarray:
+        """Return the numbers of the table as such."""
+        return self.of.in_units(self._inverse(cells))
+
+    def _inverse(self, cells: Float[np.ndarray, " row"]) -> np.ndarray:
+        return transforms_of([self]).inverse(cells[:, None])[:, 0]
+
+    def describe(self, codes: Iterable[int] | None = None) -> str:
+        """Return the transform as a program has it."""
+        power = self.transform
+        z = f"(x - {self.origin!r}) / {power.scale!r}"
+        return f"{self.origin!r} + {power.scale!r} * scipy.stats.yeojohnson({z}, {power.power!r})"
+
+
+def with_power(column: Reading, found: tuple[float, PowerTransform] | None) -> Reading:
+    """Return a column with a power transform; found: as `learned` returns."""
+    if found is None or not isinstance(column, Numbers):
+        return column
+    center, power = found
+    moved = dataclasses.replace(column, origin=(column.origin or 0.0) + center)
+    return PowerTransformed(moved, power)
+
+
+def untransformed(column: Reading) -> Reading:
+    """Return the numbers of a column that is power-transformed, and any other as it is."""
+    return column.of if isinstance(column, PowerTransformed) else column
+
+
+def transforms_of(columns: Sequence[Reading]) -> PowerTransforms:
+    """Return the power transforms of the columns of a block; others have the identity."""
+    each = [c.transform if isinstance(c, PowerTransformed) else IDENTITY for c in columns]
+    return PowerTransforms(np.array([t.scale for t in each]), np.array([t.power for t in each]))
+
+
+def _forward(columns: Sequence[PowerTransformed], numbers: Cells) -> Cells:
+    """Return the cells of columns, less their origins, power-transformed."""
+    transforms = transforms_of(columns)
+    transformed = transforms.forward(numbers)
+    far = np.argwhere(np.abs(transformed) > LARGEST)
+    if len(far):
+        row, j = far[0]
+        raise InvalidData(
+            "column {column!r} holds {value:.3g}, and power_transform=True raises its distance "
+            "from the column's mean to the power {power:g}, which exceeds 1e150.",
+            "Correct the cell, or leave out power_transform=True.",
+            column=columns[j].name,
+            value=numbers[row, j] + offsets(columns)[j],
+            power=max(transforms.power[j], 2 - transforms.power[j]),
+        )
+    return transformed
 
 
 def _grown(size: np.ndarray, power: np.ndarray) -> np.ndarray:

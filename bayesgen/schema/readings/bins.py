@@ -11,12 +11,17 @@ Machine Learning 74, 39-74.
 """
 
 import dataclasses
+import functools
 import math
+from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from bayesgen.schema.columns import Column
+from bayesgen.schema.readings.levels import levels_of_codes
+from bayesgen.schema.readings.numbers import Numbers
+from bayesgen.schema.readings.reading import Reading, Readings
+from bayesgen.table import Name, TableColumn
 from bayesgen.typing import Weights
 
 FEWEST, MOST = 4, 24
@@ -25,6 +30,79 @@ ROUNDING = 1e-9
 """Share of a quantile's weight that sums of weights may lack, and of the third moment."""
 
 Values = Float[np.ndarray, " value"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bins(Reading):
+    """A column of numbers as levels, each a range of numbers.
+
+    edges: the upper ends of all bins but the last; None until they are learned, from all rows.
+    """
+
+    kind: ClassVar[str] = "levels"
+    dtype: ClassVar[type] = np.int64
+    asked: ClassVar = {"binned": True}
+    learned: ClassVar = ("cut into bins", "bins=")
+
+    name: Name
+    edges: tuple[float, ...] | None = None
+
+    @property
+    def declared(self) -> bool:
+        """Whether the levels are declared, as all are."""
+        return True
+
+    @functools.cached_property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the bins, by their ends.
+
+        Of the two statements that are the same for floating-point numbers, x <= edge and x < the
+        next number, names have the one that is shorter to write.
+        """
+        if self.edges is None:
+            return ()
+        after = [float(np.nextafter(edge, np.inf)) for edge in self.edges]
+        lowest = [len(repr(b)) < len(repr(a)) for a, b in zip(self.edges, after, strict=True)]
+        ends = zip(self.edges, after, lowest, strict=True)
+        names = [f"below {b!r}" if shorter else f"to {a!r}" for a, b, shorter in ends]
+        last = "any"
+        if self.edges:
+            last = f"from {after[-1]!r}" if lowest[-1] else f"above {self.edges[-1]!r}"
+        return (*names, last)
+
+    @property
+    def original(self) -> Reading:
+        """The numbers."""
+        return Numbers(self.name, None)
+
+    @property
+    def in_files(self) -> str:
+        """The kind of its cells in files."""
+        return "number"
+
+    @classmethod
+    def takes(cls, found: TableColumn) -> bool:
+        """Return whether a column holds numbers."""
+        return found.kind == "number"
+
+    @classmethod
+    def learn(cls, found: TableColumn) -> Readings:
+        """Return the column, before its edges are learned (`with_edges`)."""
+        return (cls(found.name),)
+
+    def with_edges(self, edges: tuple[float, ...]) -> "Bins":
+        """Return the column with edges of its bins."""
+        return dataclasses.replace(self, edges=edges)
+
+    def encode(self, found: TableColumn, unseen: str = "missing") -> Int[np.ndarray, " row"]:
+        """Return the numbers of the bins that cells are in, -1 = missing."""
+        values = Numbers(self.name).numbers(found)
+        bins = np.searchsorted(np.array(self.edges or ()), values)
+        return np.where(np.isnan(values), -1, bins)
+
+    def decode(self, cells: Int[np.ndarray, " row"]) -> np.ndarray:
+        """Return the names of bins."""
+        return levels_of_codes(self.levels, cells)
 
 
 def quantile_edges(
@@ -76,19 +154,3 @@ def _skewed_downward(values: Values, weight: Values) -> bool:
     scale = np.abs(away).max()
     cubes = (away / scale) ** 3 * weight if scale else away
     return math.fsum(cubes) < -ROUNDING * math.fsum(np.abs(cubes))
-
-
-def with_edges(column: Column, edges: tuple[float, ...]) -> Column:
-    """Return a binned column with these edges; its levels are named by the ends of the bins.
-
-    Of the two statements that are the same for floating-point numbers, x <= edge and x < the next
-    number, names have the one that is shorter to write.
-    """
-    after = [float(np.nextafter(edge, np.inf)) for edge in edges]
-    lowest = [len(repr(b)) < len(repr(a)) for a, b in zip(edges, after, strict=True)]
-    ends = zip(edges, after, lowest, strict=True)
-    names = [f"below {b!r}" if shorter else f"to {a!r}" for a, b, shorter in ends]
-    last = "any"
-    if edges:
-        last = f"from {after[-1]!r}" if lowest[-1] else f"above {edges[-1]!r}"
-    return dataclasses.replace(column, levels=(*names, last), declared=True, edges=edges)

@@ -1,14 +1,15 @@
-"""Integer codes of levels: one column at a time, or all integer columns of an array at once.
+"""Columns of levels as integer codes: one at a time, or all integer columns of an array at once.
 
 Sorting a million integers takes 40 ms per column; counting them takes 9 ms; if none exceeds 62,
 setting one bit for each in one word per column takes 3 ms.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Bool, Int, Num
 
 from bayesgen.errors import Cure, InvalidData, warn
 from bayesgen.errors.data import (
@@ -16,10 +17,13 @@ from bayesgen.errors.data import (
     OTHER_MODEL,
     UNSEEN,
     groups_of_another_type,
-    not_binary,
+    levels_changed,
     unseen_levels,
 )
-from bayesgen.table import TableColumn
+from bayesgen.schema.matching import MatchedTable
+from bayesgen.schema.readings.reading import BlockSpec, Reading, Readings
+from bayesgen.table import Name, TableColumn
+from bayesgen.typing import Self
 
 WIDEST = 4096
 """Largest range of a column that is counted rather than sorted: its counts stay in cache."""
@@ -31,6 +35,103 @@ NEW = "new"
 
 BITS = 63
 """Bits of a word but for its sign."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Levels(Reading):
+    """A column of levels, those of a likelihood of levels or of groups."""
+
+    kind: ClassVar[str] = "levels"
+    dtype: ClassVar[type] = np.int64
+    grows: ClassVar[bool] = True
+
+    name: Name
+    levels: tuple = ()
+    declared: bool = False
+
+    @classmethod
+    def learn(cls, found: TableColumn) -> Readings:
+        """Return the column with the levels that its dtype declares, or that rows have.
+
+        Raises:
+            InvalidData: a number is not whole.
+        """
+        levels = found.levels if found.kind == "level" else whole_levels(found)
+        return (cls(found.name, levels, found.declared),)
+
+    @classmethod
+    def learn_columns(
+        cls, found: Sequence[TableColumn], rows: MatchedTable, spec: BlockSpec
+    ) -> list[Readings]:
+        """Return the columns; those of small integers in one array in one pass over it."""
+        matrix = rows.matrix([column.name for column in found])
+        levels = None if matrix is None else integer_levels(matrix)
+        if levels is None:
+            return [cls.learn(column) for column in found]
+        pairs = zip(found, levels, strict=True)
+        return [(cls(column.name, of, column.declared),) for column, of in pairs]
+
+    def merge(self, found: TableColumn) -> Readings:
+        """Return the column with the levels of one more batch at the end.
+
+        A column whose levels were declared at first grows only by levels that a batch declares too.
+        """
+        if not found.declared and (self.declared or found.is_missing):
+            return (self,)
+        return self.united(*self.learn(found))
+
+    def united(self, other: Reading) -> Readings:
+        """Return the column with the levels of the other at the end."""
+        own = set(self.levels)
+        new = tuple(level for level in other.levels if level not in own)
+        if own and new and _types(self.levels).isdisjoint(_types(new)):
+            raise levels_changed(self.name, self.levels, new)
+        declared = all(column.declared for column in (self, other) if column.levels)
+        some = bool(self.levels or other.levels)
+        return (dataclasses.replace(self, levels=self.levels + new, declared=declared and some),)
+
+    def with_levels(self, levels: tuple) -> Self:
+        """Return the column with some of its levels."""
+        return dataclasses.replace(self, levels=levels)
+
+    def encode(self, found: TableColumn, unseen: str = "missing") -> Int[np.ndarray, " row"]:
+        """Return the codes of levels, -1 = missing."""
+        return level_codes(self.levels, found, unseen)
+
+    @classmethod
+    def encode_columns(
+        cls, columns: Sequence[Self], rows: MatchedTable, unseen: str
+    ) -> Int[np.ndarray, "row feature"]:
+        """Return the codes of levels; those of integers in one array in one operation."""
+        if (matrix := rows.matrix([column.name for column in columns])) is not None:
+            codes = integer_codes([column.levels for column in columns], matrix)
+            if codes is not None:
+                return codes
+        # columns lie one after the other in memory, as they do in frames
+        codes = np.empty((len(columns), rows.table.n_rows), dtype=np.int64).T
+        found = [rows.column(column.name) for column in columns]
+        for j, column in enumerate(columns):
+            codes[:, j] = level_codes(column.levels, found[j], unseen)
+        return codes
+
+    def decode(self, cells: Int[np.ndarray, " row"]) -> np.ndarray:
+        """Return the levels of codes."""
+        return levels_of_codes(self.levels, cells)
+
+
+def _types(levels: tuple) -> set[str]:
+    return {
+        "number" if isinstance(level, bool | int | float) else type(level).__name__
+        for level in levels
+    }
+
+
+def levels_of_codes(levels: tuple, codes: Num[np.ndarray, " row"]) -> np.ndarray:
+    """Return the levels of codes as objects; None of -1."""
+    values = np.empty(len(levels) + 1, dtype=object)  # the last entry is that of code -1
+    for i, level in enumerate(levels):
+        values[i] = level
+    return values[codes.astype(np.int64)]
 
 
 def level_codes(levels: tuple, found: TableColumn, unseen: str) -> Int[np.ndarray, " row"]:
@@ -85,23 +186,6 @@ def _truths(levels: tuple, found: TableColumn) -> Bool[np.ndarray, " row"] | Non
 def _type(level: object) -> type:
     """Return the type of a level; numbers have one, since they match by value."""
     return float if isinstance(level, bool | int | float) else type(level)
-
-
-def binary_values(levels: tuple, found: TableColumn, unseen: str) -> Float[np.ndarray, " row"]:
-    """Return cells as 0.0 and 1.0, NaN = missing; levels: as `level_codes`, () of numbers.
-
-    Raises:
-        InvalidData: a number is neither 0 nor 1; a level absent from the fit, if unseen is "error".
-    """
-    levels = levels or (False, True)
-    if found.kind == "number" and set(levels) == {0, 1}:
-        values = found.values
-        strange = ~((values == 0) | (values == 1) | np.isnan(values))
-        if strange.any():
-            raise not_binary(found.name, float(values[strange.argmax()]))
-        return values.astype(float, copy=False)
-    codes = level_codes(levels, found, unseen)
-    return np.where(codes < 0, np.nan, codes)
 
 
 def _from_levels(levels: tuple, found: TableColumn) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,28 @@
+"""Readings: one class for each way in which a column of a table is read and written back.
+
+A new one is a file here and its line in READINGS. One that reads text as numbers derives from
+`Numbers` and stands before `Indicator`, which takes any text.
+"""
+
+from bayesgen.schema.readings.binary import Binary as Binary
+from bayesgen.schema.readings.bins import Bins as Bins
+from bayesgen.schema.readings.counts import Counts as Counts
+from bayesgen.schema.readings.indicators import Indicator as Indicator
+from bayesgen.schema.readings.levels import Levels as Levels
+from bayesgen.schema.readings.numbers import Numbers as Numbers
+from bayesgen.schema.readings.pattern import Pattern as Pattern
+from bayesgen.schema.readings.power_transform import PowerTransformed as PowerTransformed
+from bayesgen.schema.readings.reading import BlockSpec as BlockSpec
+from bayesgen.schema.readings.reading import Reading as Reading
+
+READINGS: list[type[Reading]] = [
+    Pattern,
+    Binary,
+    Counts,
+    Bins,
+    Levels,
+    Indicator,
+    Numbers,
+]
+"""Those that a block may take for a column: the first of its kind that its specification asks for
+and that takes the column, or else the last. Power transforms of numbers come later, from rows."""

@@ -1,0 +1,220 @@
+"""Columns of numbers, centred where their likelihood is equivariant under shifts."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from bayesgen.errors import InvalidData
+from bayesgen.schema.matching import MatchedTable
+from bayesgen.schema.readings.reading import BlockSpec, Reading, Readings
+from bayesgen.schema.suspects import not_numeric
+from bayesgen.table import Name, Table, TableColumn
+from bayesgen.typing import Self
+
+SMALLEST_SPREAD = 1e-150
+"""Squares of smaller differences underflow float64 (4.9e-324) or lose their digits."""
+
+TOGETHER = 16
+"""Rows that are taken as one."""
+FIRST_ROWS = 64
+MOST_ROWS = 65_536
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers(Reading):
+    """A column of numbers.
+
+    Numbers that are written as text have classes that derive from this one, with what they stand
+    for (`takes`, `learn`, `numbers`), and how they are written back (`decode`, `in_files`).
+
+    origin: what encoding subtracts, one of the numbers; see `Reading`.
+    """
+
+    kind: ClassVar[str] = "numbers"
+
+    name: Name
+    origin: float | None = 0.0
+
+    @classmethod
+    def takes(cls, found: TableColumn) -> bool:
+        """Return whether a column holds numbers, or nothing as yet."""
+        return found.kind == "number" or found.is_missing
+
+    @classmethod
+    def learn(cls, found: TableColumn) -> tuple[Self, ...]:
+        """Return the column, which is not centred."""
+        if found.kind != "number":
+            raise not_numeric(found)
+        return (cls(found.name),)
+
+    @classmethod
+    def learn_columns(
+        cls, found: Sequence[TableColumn], rows: MatchedTable, spec: BlockSpec
+    ) -> list[Readings]:
+        """Return the columns, each with an origin if the block is centred.
+
+        Raises:
+            InvalidData: a column varies too little.
+        """
+        columns = [column for cells in found for column in cls.learn(cells)]
+        cells = [column.numbers(x) for column, x in zip(columns, found, strict=True)]
+        origin = origins(cells)
+        check_spread([column.name for column in found], cells, origin)
+        if not spec.centred:
+            return [(column,) for column in columns]
+        pairs = zip(columns, origin.tolist(), strict=True)
+        return [(dataclasses.replace(column, origin=none_if_nan(at)),) for column, at in pairs]
+
+    def united(self, other: Reading) -> Readings:
+        """Return the column with the first of two origins; how numbers are written stays."""
+        if self.origin is not None:
+            return (self,)
+        return (dataclasses.replace(self, origin=other.origin),)
+
+    def numbers(self, found: TableColumn) -> Num[np.ndarray, " row"]:
+        """Return the numbers that cells stand for, NaN = missing.
+
+        Raises:
+            InvalidData: it holds levels.
+        """
+        if found.kind == "number":
+            return found.values
+        if found.is_missing:
+            return np.full(len(found.values), np.nan)
+        raise not_numeric(found)
+
+    def encode(self, found: TableColumn, unseen: str = "missing") -> Float[np.ndarray, " row"]:
+        """Return numbers, less the origin."""
+        return self.numbers(found) - (self.origin or 0.0)
+
+    @classmethod
+    def encode_columns(
+        cls, columns: Sequence[Self], rows: MatchedTable, unseen: str
+    ) -> Float[np.ndarray, "row feature"]:
+        """Return numbers, less the origins; those in one array in one operation."""
+        origin = offsets(columns)
+        if (matrix := rows.matrix([column.name for column in columns])) is not None:
+            return less(matrix, origin) if origin.any() else matrix.astype(float, copy=False)
+        # columns lie one after the other in memory, as they do in frames
+        cells = np.empty((len(columns), rows.table.n_rows)).T
+        found = [rows.column(column.name) for column in columns]
+        for j, column in enumerate(columns):
+            np.subtract(column.numbers(found[j]), origin[j], out=cells[:, j])
+        return cells
+
+    def decode(self, cells: Float[np.ndarray, " row"]) -> np.ndarray:
+        """Return the numbers of the table."""
+        return self.in_units(cells)
+
+    def in_units(self, cells: Float[np.ndarray, " row"]) -> np.ndarray:
+        """Return numbers with the origin added back."""
+        return cells + (self.origin or 0.0)
+
+
+def offsets(columns: Sequence[Reading]) -> Float[np.ndarray, " feature"]:
+    """Return what encoding subtracts from columns; 0 of those without an origin."""
+    return np.array([column.origin or 0.0 for column in columns])
+
+
+def change_of_origin(one: Reading, later: Reading) -> float:
+    """Return what encoding by a later reading adds to the observed cells of a column."""
+    if one.origin is None or later.origin is None:
+        return 0.0
+    return one.origin - later.origin
+
+
+def with_origins(columns: Sequence[Reading], rows: MatchedTable) -> Readings:
+    """Return the columns of a block with origins, from rows, where they have none as yet."""
+    batch = [(c, rows.column(c.name)) for c in columns if isinstance(c, Numbers)]
+    seen = {c.name: c.numbers(x) for c, x in batch if c.takes(x) and not x.is_missing}
+    if not seen:
+        return tuple(columns)
+    first = dict(zip(seen, origins(list(seen.values())).tolist(), strict=True))
+    return tuple(
+        dataclasses.replace(column, origin=first.get(column.name))
+        if isinstance(column, Numbers) and column.origin is None
+        else column
+        for column in columns
+    )
+
+
+def none_if_nan(origin: float) -> float | None:
+    """Return an origin, or None of a column without an observed cell."""
+    return None if origin != origin else origin
+
+
+def origins(cells: Sequence[np.ndarray]) -> Float[np.ndarray, " feature"]:
+    """Return one value per column of numbers: that of the first row without a missing value.
+
+    Where every row has a missing value: the first observed value; NaN for a column without one. A
+    constant column becomes exactly 0.
+    """
+    start, size, n = 0, FIRST_ROWS, len(cells[0])
+    while start < n:
+        rows = np.stack([column[start : start + size] for column in cells], axis=1)
+        complete = ~np.isnan(rows).any(axis=1)
+        if complete.any():
+            return rows[complete.argmax()].astype(np.float64)
+        start, size = start + size, min(2 * size, MOST_ROWS)
+    return np.array([first_observed(column) for column in cells])
+
+
+def first_observed(values: Float[np.ndarray, " row"]) -> float:
+    """Return the first value that is not NaN, or NaN."""
+    observed = ~np.isnan(values)
+    return float(values[observed.argmax()]) if observed.any() else float("nan")
+
+
+def less(
+    matrix: Num[np.ndarray, "row feature"], origin: Float[np.ndarray, " feature"]
+) -> Float[np.ndarray, "row feature"]:
+    """Return matrix - origin.
+
+    Where rows lie side by side, several are taken as one: a loop over a short row costs about as
+    much as its work (a quarter of the time less for 20 columns, measured).
+    """
+    n = len(matrix) - len(matrix) % TOGETHER
+    if not matrix.flags.c_contiguous or n < FIRST_ROWS * TOGETHER:
+        return matrix - origin
+    out = np.empty(matrix.shape)
+    wide = (n // TOGETHER, TOGETHER * matrix.shape[1])
+    np.subtract(matrix[:n].reshape(wide), np.tile(origin, TOGETHER), out=out[:n].reshape(wide))
+    np.subtract(matrix[n:], origin, out=out[n:])
+    return out
+
+
+def check_spreads(table: Table) -> None:
+    """Reject a table whose numbers vary too little, whichever blocks are to read it.
+
+    Raises:
+        InvalidData: as `check_spread`.
+    """
+    if numbers := [column for column in table.columns if column.kind == "number"]:
+        cells = [column.values for column in numbers]
+        first = np.array([first_observed(values) for values in cells])
+        check_spread([column.name for column in numbers], cells, first)
+
+
+def check_spread(
+    names: Sequence[Name], cells: Sequence[np.ndarray], origin: Float[np.ndarray, " feature"]
+) -> None:
+    """Reject columns that vary, but so little that squared differences underflow.
+
+    Neighbors of a number x lie 1e-16 |x| apart, so that only columns at (almost) 0 can do so.
+
+    Raises:
+        InvalidData: a spread above 0 and below 1e-150.
+    """
+    for i in np.flatnonzero(np.abs(origin) < 1e16 * SMALLEST_SPREAD).tolist():
+        spread = np.fmax.reduce(cells[i]) - np.fmin.reduce(cells[i])
+        if 0 < spread < SMALLEST_SPREAD:
+            raise InvalidData(
+                "column {column!r} varies by only {spread:.3g} over its rows; a spread of 0 or "
+                "at least 1e-150 is allowed, because squares of smaller ones round to 0.",
+                "Choose a smaller unit: multiply the column by a constant.",
+                column=names[i],
+                spread=spread,
+            )

@@ -1,0 +1,146 @@
+"""A reading is one class and one line: every door reads it then, and `impute` writes it back."""
+
+import numpy as np
+import pandas as pd
+import percent
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bayesgen as bg
+from bayesgen import errors
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    with percent.registered():
+        yield
+
+
+@pytest.fixture
+def frame(rng):
+    n = 80
+    y = np.where(np.arange(n) % 2, "no", "yes")
+    share = np.round(40 + 10 * rng.normal(size=n) + 12 * (y == "yes"), 1)
+    X = pd.DataFrame({"share": share, "t": rng.choice(["a", "b"], n), "x": rng.normal(size=n)})
+    X.loc[::7, "share"] = np.nan
+    return X, pd.Series(y, name="y")
+
+
+def written(X):
+    texts = [None if np.isnan(x) else f"{x:g} %" for x in X["share"]]
+    return X.assign(share=pd.Series(texts, dtype="str", index=X.index))
+
+
+MODELS = {
+    "auto": lambda: bg.NaiveBayes(),
+    "named": lambda: bg.NaiveBayes(likelihood={("share", "x"): bg.Normal(), "t": bg.Categorical()}),
+    "power": lambda: bg.NaiveBayes(power_transform=True),
+    "pattern": lambda: bg.NaiveBayes(missing="informative"),
+    "indicators": lambda: bg.LDA(levels="indicators", random_state=0),
+    "bins": lambda: bg.NaiveBayes(
+        likelihood={("share", "x"): bg.Normal(), "t": bg.Categorical()}, bins=4
+    ),
+    "stack": lambda: bg.StackedClassifier(
+        [bg.NaiveBayes(), bg.LDA(levels="indicators", random_state=0)],
+        progress=False,
+        random_state=0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_frame_is_read_like_its_numbers(frame, name):
+    X, y = frame
+    expected = MODELS[name]().fit(X, y)
+    found = MODELS[name]().fit(written(X), y)
+    np.testing.assert_allclose(found.predict_proba(written(X)), expected.predict_proba(X), 1e-9)
+    # one row, and cells that are numbers already
+    np.testing.assert_allclose(
+        found.predict_proba(written(X)[3:4]), expected.predict_proba(X[3:4]), 1e-9
+    )
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), 1e-9)
+
+
+@pytest.mark.parametrize(
+    "make", [pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_dict("records")]
+)
+def test_other_containers_are_read_alike(frame, make):
+    X, y = frame
+    expected = bg.NaiveBayes().fit(X, y).predict_proba(X)
+    found = bg.NaiveBayes().fit(make(written(X)), y)
+    np.testing.assert_allclose(found.predict_proba(make(written(X))), expected, 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frames"])
+def test_files_and_streams_are_read_alike(frame, kind, tmp_path):
+    X, y = frame
+    whole, expected = written(X).assign(y=y), bg.NaiveBayes().fit(X, y).predict_proba(X)
+    source = str(tmp_path / f"rows.{kind}")
+    if kind == "csv":
+        whole.to_csv(source, index=False)
+    elif kind == "parquet":
+        parquet.write_table(pa.Table.from_pandas(whole), source)
+    else:
+        source = [whole[:30], whole[30:]]
+    found = bg.NaiveBayes().fit(source, y="y")
+    np.testing.assert_allclose(found.predict_proba(written(X)), expected, 1e-9)
+    found = found.predict_proba(source)
+    np.testing.assert_allclose(as_array(found), expected, 1e-9)
+
+
+def as_array(answers):
+    if isinstance(answers, np.ndarray):
+        return answers
+    parts = [np.asarray(part) for part in answers]
+    return np.concatenate(parts)
+
+
+def test_batches_merged_models_and_saved_ones_are_read_alike(frame, tmp_path):
+    X, y = frame
+    expected = bg.NaiveBayes().fit(X, y).predict_proba(X)
+    T = written(X)
+    batches = bg.NaiveBayes().partial_fit(T[:40], y[:40]).partial_fit(T[40:], y[40:])
+    np.testing.assert_allclose(batches.predict_proba(T), expected, 1e-9)
+    merged = bg.NaiveBayes().fit(T[:40], y[:40]).merge(bg.NaiveBayes().fit(T[40:], y[40:]))
+    np.testing.assert_allclose(merged.predict_proba(T), expected, 1e-9)
+    merged.save(tmp_path / "model.bayesgen")
+    loaded = bg.load(tmp_path / "model.bayesgen", classes=[percent.Percent])
+    np.testing.assert_allclose(loaded.predict_proba(T), expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["auto", "power", "stack"])
+@pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas])
+def test_cells_are_imputed_in_their_own_form(frame, name, make):
+    X, y = frame
+    clf = MODELS[name]().fit(make(written(X)), y)
+    filled = clf.impute(make(written(X)), random_state=0)
+    assert type(filled) is type(make(X))
+    cells = pa.table({"share": filled["share"]})["share"].to_pylist()
+    assert all(map(percent.is_percent, cells))
+    there = X["share"].notna()
+    assert [c for c, seen in zip(cells, there, strict=True) if seen] == [
+        f"{x:g} %" for x in X["share"][there]
+    ]
+    sample, _ = clf.sample(5)
+    assert all(map(percent.is_percent, pa.table({"share": sample["share"]})["share"].to_pylist()))
+
+
+def test_a_cell_in_another_form_is_refused_and_labels_stay_text(frame):
+    X, y = frame
+    T = written(X)
+    clf = bg.NaiveBayes().fit(T, y)
+    with pytest.raises(errors.InvalidData, match="column 'share' holds the levels 'few'"):
+        clf.predict_proba(T.assign(share="few"))
+    labels = T["share"].fillna("0 %").where(y == "no", "5 %").where(y == "yes", "7 %")
+    assert bg.NaiveBayes().fit(T[["x", "t"]], labels).classes_.tolist() == ["5 %", "7 %"]
+
+
+def test_explanations_count_in_the_unit_of_the_column(frame):
+    X, y = frame
+    found, expected = bg.NaiveBayes().fit(written(X), y), bg.NaiveBayes().fit(X, y)
+    gaps = np.flatnonzero(X["share"].isna())[:3]
+    pd.testing.assert_frame_equal(
+        found.conditional(written(X).iloc[gaps]), expected.conditional(X.iloc[gaps]), rtol=1e-9
+    )
