@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -57,7 +57,9 @@ class ColumnSets(Averaged):
     @classmethod
     def of(cls, family: Columnwise, share: float) -> "ColumnSets":
         """Return the average of a family, not completed; share: as of the class."""
-        return cls((family, family), np.log([[share, 1 - share]]), share)
+        # no number for each column before it is completed: levels may still come in any order
+        not_completed: Any = 0.0
+        return cls((family, family), not_completed, share)
 
     def __repr__(self) -> str:
         """Return the family and the prior probability, not the columns."""
@@ -106,7 +108,7 @@ class ColumnSets(Averaged):
                 )
         size = len(apart.n_levels) or statistics.shape[-1]
         members = apart, apart.with_arrays(prior)
-        log_weight = self.log_weight.repeat(size, axis=0)
+        log_weight = np.tile(np.log([self.share, 1 - self.share]), (size, 1))
         return self.with_arrays({"members": members, "log_weight": log_weight})
 
     def log_evidence(self, statistics: Statistics) -> Evidence:
