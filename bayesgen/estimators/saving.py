@@ -16,6 +16,7 @@ from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.stack.weighed import WeighedStack
 from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import (
@@ -55,7 +56,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Reading, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
         *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
-        *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
+        *(UserProgram, ExpectedLabels, LeftOutRows, WeighedStack, Table, TableColumn),
         *(FittedKernels, PlugInKernels),
     ),
 }

@@ -2,10 +2,9 @@
 
 import copy
 import dataclasses
-import functools
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.classes import is_stated, kept
+from bayesgen.classes import is_stated
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
@@ -24,7 +23,6 @@ from bayesgen.errors import (
     InvalidArgument,
     NoAttribute,
     UnsupportedOperation,
-    Words,
     deduplicate_warnings,
     warn,
     words_of,
@@ -39,13 +37,9 @@ from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.estimator import ColumnsOfFit
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
-    ACCURACY,
     LOSS,
-    LOSS_UNDER_PRIOR,
-    ROWS_JUDGED,
     JudgedRows,
     judged_rows,
-    without_loss_under_prior,
 )
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.saving import save
@@ -54,36 +48,26 @@ from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import (
     FittedStack,
     Members,
-    left_out_rows,
-    loss_under_prior,
 )
-from bayesgen.estimators.stack.interactions import JudgedCells
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.member import Member, split_in_pool
+from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
-from bayesgen.estimators.stack.weighing import Judges
+from bayesgen.estimators.stack.weighing import Weighing, weighed_stack
 from bayesgen.estimators.tempered import Temper
-from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
+from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import (
-    BAYES,
     Method,
     Mixture,
-    Pooled,
     Posterior,
-    Readout,
     Report,
-    Tempered,
 )
 from bayesgen.inference.mixture import MemberScores
-from bayesgen.inference.powers import learned_powers, stated_powers
-from bayesgen.inference.scores import Scores
-from bayesgen.membership import expected, shares_of
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.prevalence import Prevalence
@@ -95,22 +79,18 @@ from bayesgen.table import (
     check_declared,
     check_mark,
     concatenated,
-    row_keys,
 )
 from bayesgen.typing import (
     DataFrame,
     DataTree,
     Encoded,
     Joint,
-    Membership,
     Self,
-    Weights,
     unchecked,
 )
 
 T = TypeVar("T")
 
-VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
 SHARED = ("class_prior", "unseen", "unlabelled", "random_state")
 """Arguments that automatic members take from the stack."""
@@ -252,14 +232,16 @@ class StackedClassifier(Classifier):
     def report_(self) -> Report:
         """The report of the fit: seconds, verdict, details."""
         check_is_fitted(self)
-        return self._report
-
-    @report_.setter
-    def report_(self, report: Report) -> None:
-        self._report = report
+        return self._weighed.report
 
     def _record_seconds(self, seconds: float) -> None:
-        self._report = dataclasses.replace(self._report, seconds=seconds)
+        report = dataclasses.replace(self._weighed.report, seconds=seconds)
+        self._weighed = self._weighed.with_report(report)
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Weights by name in the linear pool, which sum to one."""
+        return dict(self._weighed.weights)
 
     # -- parameters --------------------------------------------------------------------------------
 
@@ -444,7 +426,8 @@ class StackedClassifier(Classifier):
             "of all rows."
         )
         details = report.details | details
-        self.report_ = dataclasses.replace(report, outcome=outcome, details=details)
+        report = dataclasses.replace(report, outcome=outcome, details=details)
+        self._weighed = self._weighed.with_report(report)
         return self
 
     def _new_members(self, rows: TrainingRows) -> dict[str, Member]:
@@ -611,51 +594,26 @@ class StackedClassifier(Classifier):
         left_out: dict[str, str],
     ) -> Self:
         """Weight the members that could be judged; set all fitted attributes."""
-        y, weight = together((rows,), classes)[0][judged.rows], judged.weight
         fitted = {name: members[name] for name in judgements}
-        report = Report("stacked", converged=True, outcome=Words(VERDICT))
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
-        # a fit without random_state repeats
-        of_forest = 0 if self.random_state is None else seed
-        powers = functools.partial(self._chosen_powers, y, weight)
-        judges = Judges(y, weight, judged.lost, powers, pool, seed, report)
-        self._split = split_in_pool(fitted)
-        stack = judges.weighed(Members(fitted, self._split), judgements)
-        apart = [name for name, member in fitted.items() if member.columns_apart]
-        if y.ndim == 1:  # a discriminant leaves a row out of one class
-            apart = apart or [name for name in fitted if name == "average"]
-        if pool and isinstance(self.members, str) and apart and self.groups is None:
-            scores = judgements[apart[0]].scores
-            cells = JudgedCells.of(apart[0], fitted[apart[0]], scores, rows, judged, of_forest)
-            stack = judges.with_interactions(stack, cells)
-        self._readout, self._interactions = stack.readout, stack.members.interactions
-        keys = row_keys(rows.labelled.table)[1][judged.rows]
-        self._left_out = left_out_rows(
-            stack.posterior, stack.judgements, stack.of_pairs, y, weight, keys
+        asked = Weighing(
+            self.temper,
+            pool,
+            interactions=pool and isinstance(self.members, str) and self.groups is None,
+            seed=seed,
+            # a fit without random_state repeats
+            seed_of_trees=0 if self.random_state is None else seed,
+            class_prior=self.class_prior,
         )
+        weighed = weighed_stack(fitted, judgements, judged, rows, classes, asked)
         self.members_ = {name: member.classifier for name, member in fitted.items()}
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())
-        self.classes_, self._prior_of_fit = classes, kept(self.class_prior)
+        self.classes_, self.left_out_ = classes, left_out
         self._training = (rows.to_keep(table=True),)
-        self.weights_ = dict(zip(stack.judgements, stack.share.tolist(), strict=True))
-        self.left_out_ = left_out
-        details = {ROWS_JUDGED: float(len(y))} | self._unlabelled_details(rows)
-        mean, best = functools.partial(np.average, weights=weight), stack.left_out.argmax(axis=1)
-        details[LOSS] = -float(mean(expected(stack.left_out, y)))
-        if any(is_stated(member.classifier.class_prior) for member in fitted.values()):
-            details[LOSS_UNDER_PRIOR] = loss_under_prior(
-                stack.posterior, stack.judgements, stack.of_pairs, y, weight
-            )
-        right = shares_of(y, len(classes))[np.arange(len(y)), best]
-        details[ACCURACY] = float(mean(right))
-        details["share of the log-linear pool"] = self.pool_share_
-        details |= {
-            f"{LOSS} of {name}": -float(mean(expected(judgement.log_proba, y)))
-            for name, judgement in stack.judgements.items()
-        }
-        self.report_ = dataclasses.replace(report, details=details)
+        self._weighed = weighed
+        self._weighed = weighed.with_details(self._unlabelled_details(rows))
         return self
 
     def _unlabelled_details(self, rows: TrainingRows) -> dict[str, float]:
@@ -672,29 +630,22 @@ class StackedClassifier(Classifier):
         proba = [self.predict_proba(rows.raw()) for rows in unlabelled if rows is not None]
         return np.concatenate(proba) if proba else None
 
-    def _chosen_powers(self, y: Membership, weight: Weights, scores: Scores) -> Readout:
-        """Return the readout under learned or stated powers, or none."""
-        if self.temper is None:
-            return BAYES
-        if self.temper != "learn":
-            return Tempered(*stated_powers(self.temper))
-        return Tempered(*learned_powers(scores.log_classes, scores.joint, y, weight))
-
     # -- the posterior, and rows as its members read them ------------------------------------------
 
     def _fitted_members(self) -> Members:
         """Return the fitted members, which read the same rows."""
         members = {name: Member(member) for name, member in self.members_.items()}
-        return Members(members, self._split, self._interactions)
+        return Members(members, self._weighed.split, self._weighed.interactions)
 
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""
-        check_is_fitted(self)
-        weights = np.array(list(self.weights_.values()))
-        return self._fitted_members().mixture(weights, self.report_)
+        return cast(Mixture, self._fitted_posterior().components)
 
     def _fitted_posterior(self) -> Posterior:
-        return Posterior(self._mixture(), self._readout)
+        check_is_fitted(self)
+        weights = np.array(list(self.weights_.values()))
+        mixture = self._fitted_members().mixture(weights, self.report_)
+        return Posterior(mixture, self._weighed.readout)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -716,13 +667,13 @@ class StackedClassifier(Classifier):
         columns = self._columns_of_fit()
         return FittedStack(
             state,
-            self._prior_of_fit,
+            self._weighed.class_prior,
             self._fitted_posterior(),
             unseen=self.unseen,
             estimator=type(self).__name__,
             members=self._fitted_members(),
             columns=tuple(columns.names),
-            left_out=self._left_out,
+            left_out=self._weighed.left_out,
         )
 
     def _dependence(self) -> DataFrame | None:
@@ -845,26 +796,22 @@ class StackedClassifier(Classifier):
             {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
-        details, size = self.report_.details, len(self.weights_)
+        details = self.report_.details
         loss = {name: details[f"{LOSS} of {name}"] for name in self.weights_}
         evidence = {
             name: member.log_evidence_
             for name, member in self.members_.items()
             if hasattr(member, "log_evidence_") and not member.fitted_.derived
         }
-        names, log_linear = [*self.weights_], {}
-        if isinstance(self._readout, Pooled):
-            weights, pairs = self._readout.pool.mean_weights, self._interactions.pairs
-            names += [pair.title for pair in pairs]
-            of_pairs = weights[len(weights) - len(pairs) :]
-            log_linear = dict(zip(names, [*weights[:size], *of_pairs], strict=True))
+        log_linear = self._weighed.pair_weights
+        names = list(log_linear or self.weights_)
         return diagnose.table_of_members(names, loss, evidence, self.weights_, log_linear)
 
     @property
     def pool_share_(self) -> float:
         """The share of the log-linear pool."""
         check_is_fitted(self)
-        return self._readout.share if isinstance(self._readout, Pooled) else 0.0
+        return self._weighed.pool_share
 
     @property
     def log_evidence_(self) -> float:
@@ -889,9 +836,9 @@ class StackedClassifier(Classifier):
         other = copy.copy(self)
         if isinstance(class_prior, Prevalence):
             class_prior = class_prior.draws.mean(axis=0)
-        other.class_prior = other._prior_of_fit = kept(class_prior)
+        other._weighed = self._weighed.with_class_prior(class_prior)
+        other.class_prior = other._weighed.class_prior
         other.members_ = members
-        other._report = without_loss_under_prior(other._report)
         return other
 
     def save(self, path: str | os.PathLike, *, rows: bool = False) -> None:

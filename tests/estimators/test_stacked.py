@@ -100,7 +100,7 @@ def test_the_pool_weighs_the_blocks_of_one_member(members, split, tmp_path):
     X = X.iloc[:, :2].assign(level=level)
     stack = bg.StackedClassifier(members, random_state=0).fit(X, y)
     stack.save(tmp_path / "stack.bgm")
-    weights = stack._readout.pool.mean_weights
+    weights = stack._weighed.readout.pool.mean_weights
     for fitted in (stack, copy.deepcopy(stack), bg.load(tmp_path / "stack.bgm")):
         mixture = fitted._mixture()
         assert mixture.split == split

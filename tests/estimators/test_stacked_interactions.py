@@ -11,7 +11,9 @@ from bayesgen.interactions import Forest, Pair
 
 
 def kinds(stack):
-    return stack._interactions.joint is not None, [p.title for p in stack._interactions.pairs]
+    return stack._weighed.interactions.joint is not None, [
+        p.title for p in stack._weighed.interactions.pairs
+    ]
 
 
 def test_a_forest_and_the_pair_that_interacts_join():
@@ -127,7 +129,7 @@ def test_an_interaction_joins_where_it_gains(before, after, joins):
 
 def test_a_pair_is_named_by_its_columns():
     stack, _, _ = interacting_stack()
-    (pair,) = stack._interactions.pairs
+    (pair,) = stack._weighed.interactions.pairs
     assert isinstance(pair, Pair)
     assert pair.names == ("a", "b")
 
@@ -160,7 +162,7 @@ def test_rows_that_stand_for_others_are_no_more_rows(monkeypatch):
 
 def test_a_member_with_each_column_apart_is_read_by_its_structure_not_its_name():
     stack, X, _ = interacting_stack()
-    assert stack._interactions.reads == "naive"
+    assert stack._weighed.interactions.reads == "naive"
     structures = stack._structures(stack._read(X, reset=False))
     apart = [name for name, structure in structures.items() if structure.columns_apart]
     assert apart == ["naive"]

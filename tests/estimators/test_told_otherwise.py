@@ -51,7 +51,7 @@ def test_the_tables_have_every_interaction():
     joined = set()
     for table in (told.TABLES["product"], told.pairs_of_levels, told.wide):
         table().proba(fitted := stack())
-        pairs = ["pair"] if fitted._interactions.pairs else []
+        pairs = ["pair"] if fitted._weighed.interactions.pairs else []
         joined |= {*fitted.weights_, *pairs}
     assert {"forest", "pair", "discriminant"} <= joined
 
@@ -88,8 +88,8 @@ def test_a_seed_reaches_the_trees():
     table, thresholds = told.product_of_numbers(60).of_numbers(), []
     for seed in (None, None, 1):
         table.proba(fitted := bg.StackedClassifier(random_state=seed, progress=False))
-        assert fitted._interactions.joint is not None
-        thresholds.append(fitted._interactions.joint.threshold)
+        assert fitted._weighed.interactions.joint is not None
+        thresholds.append(fitted._weighed.interactions.joint.threshold)
     assert np.array_equal(*thresholds[:2])
     assert not np.array_equal(*thresholds[1:])
 
