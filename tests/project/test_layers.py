@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import layers
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "bayesgen"
@@ -167,3 +168,14 @@ def test_planted_violation_is_found(module, source):
 )
 def test_allowed_import_passes(module, source):
     assert violations(module, source) == []
+
+
+def test_the_picture_of_the_page_is_that_of_the_imports():
+    page = PACKAGE.parent / "docs" / "explanation" / "architecture.md"
+    assert f"```text\n{layers.picture()}\n```" in page.read_text(encoding="utf-8")
+
+
+def test_a_layer_stands_on_those_below_it():
+    drawn = [name for layer in reversed(layers.layers()) for name in layer]
+    assert drawn.index("table") < drawn.index("likelihoods") < drawn.index("inference")
+    assert {"estimators", "schema", "cli"} <= set(drawn) and not layers.SHARED & set(drawn)
