@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.classes import kept
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -22,7 +23,9 @@ from bayesgen.errors import (
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.recipe import Recipe
+from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior
@@ -53,9 +56,25 @@ class WordsRecipe(Recipe):
 
     binary: bool
 
-    def own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return counts, or which of them are above 0; arguments as `Recipe.own_table`."""
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
+        """Return counts, or which of them are above 0; see `Recipe.own_table`."""
         return table.presence() if self.binary else table
+
+    def waiting(self, state: TrainingState, prior: ClassPriorSpec | None = None) -> Fitted:
+        """Return the model of rows that inference has not seen; see `Recipe.waiting`."""
+        if not self.binary:
+            return super().waiting(state, prior)
+        prior = kept(self.class_prior) if prior is None else prior
+        return FittedPresence(state, prior, unseen=self.unseen, estimator=self.estimator)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FittedPresence(Fitted):
+    """A fitted model of the presence of words."""
+
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
+        """Return which counts are above 0; see `Fitted.own_table`."""
+        return table.presence()
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

@@ -204,7 +204,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         stated += [] if classes is None else np.asarray(classes).tolist()
         table = self._read(X, reset=reset)
         rows = validation.training_rows(table, X, y, sample_weight, classes=stated, marks=marks)
-        return self._recipe().own_rows(rows, reset=reset)
+        return self._recipe().own_rows(rows)
 
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
@@ -292,9 +292,27 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         recipe = self._recipe()
         asks = bool(recipe.learned_from(seen))
-        self.fitted_, self._shares = recipe.fitted(waiting, seed, seen)
-        self.classes_, self._seed = waiting.state.classes, seed
-        self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
+        fitted, labels = recipe.fitted(waiting, seed, seen)
+        rows = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
+        return self._hold(fitted, seed, rows, labels)
+
+    def _hold(
+        self,
+        fitted: Fitted,
+        seed: int,
+        rows: tuple[TrainingRows, ...] = (),
+        labels: Joint | None = None,
+    ) -> Self:
+        """Set all fitted attributes.
+
+        Args:
+            fitted: the model.
+            seed: of draws.
+            rows: those that are kept.
+            labels: what rows without one are expected to be.
+        """
+        self.fitted_, self.classes_, self._seed = fitted, fitted.state.classes, seed
+        self._training, self._shares = rows, labels
         return self
 
     @property
@@ -398,7 +416,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _table(self, X: object) -> Table:
         """Return the table of new rows, with the columns that the blocks read."""
-        return self._recipe().own_table(self._read(X, reset=False), lambda: X, reset=False)
+        return self._recipe().own_table(self._read(X, reset=False), lambda: X)
 
     def _read_rows(self, X: object) -> ReadRows:
         """Return rows as the posterior reads them."""

@@ -15,7 +15,7 @@ from bayesgen.errors.data import many_sparse_columns, sparse_for, too_few_classe
 from bayesgen.errors.operations import COMPARE, unsupported
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.state import TrainingState
-from bayesgen.estimators.training_rows import UNLABELLED
+from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.inference import (
     Draws,
     Pooled,
@@ -138,6 +138,18 @@ class Fitted:
     def groups(self) -> Name | None:
         """The column of groups, which is no feature."""
         return self.schema.blocks[GROUPS][0].name if GROUPS in self.schema.blocks else None
+
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
+        """Return the table of the columns that the blocks read, some of which may be derived.
+
+        raw: function that returns the same rows as they were passed.
+        """
+        return table
+
+    def own_rows(self, rows: TrainingRows) -> TrainingRows:
+        """Return training rows with the columns that the blocks read."""
+        table = self.own_table(rows.table, rows.raw)
+        return rows if table is rows.table else dataclasses.replace(rows, table=table)
 
     def read(self, table: Table, raw: Callable[[], object] | None = None) -> ReadRows:
         """Return rows as the posterior reads them.

@@ -36,10 +36,15 @@ class ProgramRecipe(Recipe):
     program: Callable
     read: Callable[..., Table]
 
-    def own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the rows as the program takes them; arguments as `Recipe.own_table`."""
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program of the user's own, which reads a row as a whole."""
+        return True
+
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
+        """Return the rows as the program takes them; see `Recipe.own_table`."""
         # a stack reads columns for all its members; a program reads the rows as they were passed
-        return table if isinstance(table, ProgramTable) else self.read(raw(), reset=reset)
+        return table if isinstance(table, ProgramTable) else self.read(raw(), reset=True)
 
     def first_state(self, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
         """Return the training state of the program; see `Recipe.first_state`."""

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from bayesgen import diagnose
 from bayesgen.classes import class_prior, require_possible
@@ -174,6 +174,10 @@ class FittedProgram(Fitted):
     """A fitted program: the schema of its rows, and its posterior."""
 
     state: ProgramState
+
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
+        """Return the rows as the program takes them; see `Fitted.own_table`."""
+        return table if isinstance(table, ProgramTable) else read(None, raw())
 
     def log_evidence(self) -> float:
         """Raise: log p(rows, labels) of a program has no closed form.
@@ -348,8 +352,10 @@ def inferred(fitted: Fitted, inference: str | Method, seed: int) -> FittedProgra
     return FittedProgram(state, prior, posterior, unseen=fitted.unseen, estimator=fitted.estimator)
 
 
-def read(estimator: BaseEstimator, X: object, *, reset: bool) -> ProgramTable:
+def read(estimator: BaseEstimator | None, X: object, *, reset: bool = False) -> ProgramTable:
     """Return rows in the form a program takes; `reset` records column names and number.
+
+    estimator: on which they are recorded, and with which later ones are compared; None: nothing is.
 
     X is an array with its rows along the first axis, a dict of such arrays, or a frame of numbers,
     which becomes one array. Cells of float are float64, NaN where missing.
@@ -376,14 +382,17 @@ def read(estimator: BaseEstimator, X: object, *, reset: bool) -> ProgramTable:
         for column in frame.columns:
             if column.kind != "number":
                 raise levels_for_a_program(column.name)
-        if reset:
+        if estimator is not None and reset:
             validate_data(estimator, X, skip_check_array=True)
         array = np.stack([column.values for column in frame.columns], axis=1)
         # codes of levels stay whole numbers
         whole = np.asarray(X).dtype.kind in "iu"
         return _table({SINGLE: array.astype(int) if whole else array}, frame.container, frame)
     options = {"dtype": None, "ensure_all_finite": False, "allow_nd": True}
-    array = validate_data(estimator, X, reset=reset, **options)
+    if estimator is None:
+        array = check_array(X, **options)
+    else:
+        array = validate_data(estimator, X, reset=reset, **options)
     return _table({SINGLE: _numbers(SINGLE, array)}, "numpy")
 
 

@@ -41,20 +41,22 @@ class Recipe:
 
     # -- the rows ----------------------------------------------------------------------------------
 
-    def own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+    def own_table(self, table: Table, raw: Callable[[], object]) -> Table:
         """Return the table of the columns that the blocks read, some of which may be derived.
 
-        Args:
-            table: the rows.
-            raw: function that returns the same rows as they were passed.
-            reset: whether they are the first ones of a fit.
+        raw: function that returns the same rows as they were passed.
         """
         return table
 
-    def own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
+    def own_rows(self, rows: TrainingRows) -> TrainingRows:
         """Return training rows with the columns that the blocks read."""
-        table = self.own_table(rows.table, rows.raw, reset=reset)
+        table = self.own_table(rows.table, rows.raw)
         return rows if table is rows.table else dataclasses.replace(rows, table=table)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program of the user's own, which reads a row as a whole."""
+        return False
 
     def learned_from(self, rows: Sequence[TrainingRows]) -> dict[str, object]:
         """Return the arguments, and their values, that are learned from the rows of all calls.

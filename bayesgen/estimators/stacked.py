@@ -31,7 +31,7 @@ from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import sparse_for
 from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
-from bayesgen.estimators import description, parameters, validation
+from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.estimator import ColumnsOfFit
@@ -50,7 +50,7 @@ from bayesgen.estimators.stack.fitted import (
     Members,
 )
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import FittedMember, Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
@@ -89,6 +89,7 @@ from bayesgen.typing import (
     unchecked,
 )
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
@@ -102,6 +103,35 @@ ROWS_OF_TWO = Cure(
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
 MembersSpec = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Listed:
+    """A member that is to be fitted, and the classifier that it then is."""
+
+    classifier: Classifier
+    member: Member
+
+    @classmethod
+    def of(cls, classifier: Classifier, **how: Any) -> "Listed":
+        """Return a member; how: the other fields of `Member`."""
+        return cls(classifier, Member(classifier._recipe(), **how))
+
+    def fitted(self, member: FittedMember) -> Classifier:
+        """Return the classifier that holds a fitted model."""
+        asks = bool(member.asked.recipe.learned_from((member.rows,)))
+        rows = (member.rows.to_keep(table=asks),)
+        stated, learned = member.fitted.class_prior, member.asked.recipe.class_prior
+        self.classifier.class_prior = stated if is_stated(stated) else learned
+        return self.classifier._hold(member.fitted, member.seed, rows, member.labels)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Judged:
+    """A fitted member, and what it predicts of the rows that are left out."""
+
+    member: FittedMember
+    scores: MemberScores
 
 
 class StackedClassifier(Classifier):
@@ -395,29 +425,27 @@ class StackedClassifier(Classifier):
         Their structure, power transforms, bins and kernels are those of the sample, each of whose
         rows is left out of the statistics with the weight that it has in them.
         """
-        members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
+        listed, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
         classes = rows.classes
-        fitted, failed = self._tried(members, lambda member: member.fit(rows, classes))
-        members = {name: members[name] for name in fitted}
+        members, failed = self._tried(listed, lambda one: one.member.fit(rows, classes))
         # by which the rows of the source are read
-        self.members_ = {name: member.classifier for name, member in members.items()}
+        self.members_ = {name: listed[name].fitted(member) for name, member in members.items()}
         self.classes_, self.left_out_ = classes, wide | failed
-        add_all_rows(self, members, source, sample.n_rows, self.progress)
+        members = add_all_rows(self, members, source, sample.n_rows, self.progress)
         judged = judged_rows((rows,), classes, len(rows.table.names))
         unscaled = dataclasses.replace(rows, weight=sample.own)
 
         own = dataclasses.replace(judged, copies=unscaled.labelled.copies)
 
-        def judge(member: Member) -> MemberScores:
+        def judge(member: FittedMember) -> Judged:
             of_all = member.takes_all_rows
-            read = member.read(unscaled if of_all else rows, reset=False)
-            scores = member.held_out(rows, read, classes, own if of_all else judged)
-            member.state_class_prior()
-            return scores
+            read = member.fitted.own_rows(unscaled if of_all else rows)
+            member, scores = member.held_out(rows, read, classes, own if of_all else judged)
+            return Judged(member.with_stated_prior(), scores)
 
-        judgements, unjudged = self._tried(members, judge)
+        found, unjudged = self._tried(members, judge)
         left_out = self.left_out_ | unjudged
-        self._finish_stack(members, judgements, judged, rows, classes, left_out)
+        self._finish_stack(listed, found, judged, rows, left_out)
         self._training = ()
         report, details = self.report_, {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
         outcome = report.outcome + (
@@ -430,7 +458,7 @@ class StackedClassifier(Classifier):
         self._weighed = self._weighed.with_report(report)
         return self
 
-    def _new_members(self, rows: TrainingRows) -> dict[str, Member]:
+    def _new_members(self, rows: TrainingRows) -> "dict[str, Listed]":
         """Return the members to fit to the first rows."""
         arguments.seed(self.random_state)
         if len(rows.present) < 2:
@@ -450,28 +478,27 @@ class StackedClassifier(Classifier):
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to rows; classes: sorted, including those of the rows."""
         rows = rows.by_content()
-        members, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
+        listed, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
         judged = judged_rows((rows,), classes, _width(rows.table))
         positions = rows.positions().tolist()
 
-        def judge(member: Member) -> MemberScores:
+        def judge(one: Listed) -> Judged:
             with deduplicate_warnings(rows=positions):
-                read = member.fit(rows, classes)
-                scores = member.held_out(rows, read, classes, judged)
-                member.state_class_prior()
-                return scores
+                member = one.member.fit(rows, classes)
+                member, scores = member.held_out(rows, member.rows, classes, judged)
+                return Judged(member.with_stated_prior(), scores)
 
-        judgements, failed = self._tried(members, judge)
-        return self._finish_stack(members, judgements, judged, rows, classes, wide | failed)
+        found, failed = self._tried(listed, judge)
+        return self._finish_stack(listed, found, judged, rows, wide | failed)
 
     def _blocks(self, table: Table) -> Blocks:
         return {
             f"{name}/{block}": spec
-            for name, member in self._listed(table).items()
-            for block, spec in description.blocks(member.classifier, table).items()
+            for name, listed in self._listed(table).items()
+            for block, spec in listed.member.recipe.blocks(table).items()
         }
 
-    def _listed(self, table: Table) -> dict[str, Member]:
+    def _listed(self, table: Table) -> "dict[str, Listed]":
         """Return new members by name, not fitted."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise not_one_of("members", self.members, ALLOWED)
@@ -482,7 +509,7 @@ class StackedClassifier(Classifier):
             }
             stated = self.class_prior if is_stated(self.class_prior) else None
             return {
-                name: Member(own, class_prior=own.class_prior if stated is None else stated)
+                name: Listed.of(own, class_prior=own.class_prior if stated is None else stated)
                 for name, own in members.items()
             }
         reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
@@ -491,12 +518,12 @@ class StackedClassifier(Classifier):
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
         learns = self.missing == "learn"
         return {
-            name: Member(
+            name: Listed.of(
                 structure.classifier(**options),
-                structure.split_in_pool,
-                learns,
-                structure.columns_apart,
-                self.class_prior,
+                split_in_pool=structure.split_in_pool,
+                learns_pattern=learns,
+                columns_apart=structure.columns_apart,
+                class_prior=self.class_prior,
             )
             for name, structure in self._structures(table).items()
         }
@@ -545,7 +572,7 @@ class StackedClassifier(Classifier):
         return {name: str(warning) for name, warning in reasons.items()}
 
     def _tried(
-        self, members: Mapping[str, Member], attempt: Callable[[Member], T]
+        self, members: Mapping[str, S], attempt: Callable[[S], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
         """Return what an attempt at each member gives, and why others failed, with a warning.
 
@@ -586,15 +613,16 @@ class StackedClassifier(Classifier):
 
     def _finish_stack(
         self,
-        members: Mapping[str, Member],
-        judgements: Mapping[str, MemberScores],
+        listed: "Mapping[str, Listed]",
+        found: "Mapping[str, Judged]",
         judged: JudgedRows,
         rows: TrainingRows,
-        classes: np.ndarray,
         left_out: dict[str, str],
     ) -> Self:
         """Weight the members that could be judged; set all fitted attributes."""
-        fitted = {name: members[name] for name in judgements}
+        members = {name: one.member for name, one in found.items()}
+        judgements = {name: one.scores for name, one in found.items()}
+        classes = next(iter(members.values())).state.classes
         pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
         asked = Weighing(
@@ -606,8 +634,8 @@ class StackedClassifier(Classifier):
             seed_of_trees=0 if self.random_state is None else seed,
             class_prior=self.class_prior,
         )
-        weighed = weighed_stack(fitted, judgements, judged, rows, classes, asked)
-        self.members_ = {name: member.classifier for name, member in fitted.items()}
+        weighed = weighed_stack(members, judgements, judged, rows, classes, asked)
+        self.members_ = {name: listed[name].fitted(member) for name, member in members.items()}
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())
         self.classes_, self.left_out_ = classes, left_out
@@ -634,7 +662,7 @@ class StackedClassifier(Classifier):
 
     def _fitted_members(self) -> Members:
         """Return the fitted members, which read the same rows."""
-        members = {name: Member(member) for name, member in self.members_.items()}
+        members = {name: member.fitted_ for name, member in self.members_.items()}
         return Members(members, self._weighed.split, self._weighed.interactions)
 
     def _mixture(self) -> Mixture:

@@ -10,7 +10,7 @@ from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
 from bayesgen.errors import NoAttribute, UnsupportedOperation
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import FittedMember
 from bayesgen.inference.stacking import dealt
 from bayesgen.plots import WeightDisplay
 
@@ -132,7 +132,7 @@ def test_the_order_of_members_does_not_matter():
 
 
 def test_fault_blocks_of_a_member_that_is_judged_as_a_whole(monkeypatch):
-    monkeypatch.setattr(Member, "subtracts_rows", True)
+    monkeypatch.setattr(FittedMember, "subtracts_rows", True)
     with pytest.raises((AssertionError, ValueError, UnsupportedOperation)):
         law_the_order_of_members_does_not_matter()
 

@@ -10,11 +10,10 @@ from jaxtyping import Float
 from bayesgen import diagnose, explain
 from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import Spec
-from bayesgen.errors import BayesgenWarning, deduplicate_warnings, warn
+from bayesgen.errors import BayesgenWarning, UnsupportedOperation, deduplicate_warnings, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.stack.interactions import relative_scores
-from bayesgen.estimators.stack.member import Member
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.inference import Mixture, Posterior, Report
 from bayesgen.inference.leave_one_out import LabelledRows
@@ -51,7 +50,7 @@ class Members:
     split: those whose blocks are terms of a log-linear pool, in addition to all members.
     """
 
-    by_name: Mapping[str, Member]
+    by_name: Mapping[str, Fitted]
     split: tuple[str, ...]
     interactions: Interactions = NONE
 
@@ -61,7 +60,7 @@ class Members:
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
-        imputers = tuple(dense and member.imputes for dense, member in members)
+        imputers = tuple(dense and imputes(member) for dense, member in members)
         pairs = self.interactions.pairs
         terms, reads = ({reader: pairs} if pairs else {}), {}
         if joint is not None:
@@ -80,7 +79,7 @@ class Members:
         is defined by the largest set of members that read columns alike, ties being broken by
         weight; where no member reads columns one by one, by all.
         """
-        columns = [member.density_columns for member in self.by_name.values()]
+        columns = [density_columns(member) for member in self.by_name.values()]
         weight = dict.fromkeys(columns, 0.0)
         for key, share in zip(columns, weights.tolist(), strict=True):
             weight[key] += share
@@ -97,7 +96,9 @@ class Members:
         encoder, encoded = TableEncoder(table), {}
         with deduplicate_warnings():
             for name, member in self.by_name.items():
-                rows = member.encode(table, raw, encoder)
+                own = member.own_table(table, raw)
+                alike = encoder if own is table else TableEncoder(own)
+                rows = alike.encode(member.schema, member.unseen, member.estimator)
                 encoded |= {f"{name}/{block}": x for block, x in rows.items()}
         return encoded
 
@@ -145,10 +146,7 @@ class Members:
     def with_class_prior(self, class_prior: Spec | Prevalence) -> "Members":
         """Return the same members under other class probabilities."""
         changed = {
-            name: dataclasses.replace(
-                member, classifier=member.classifier.with_class_prior(class_prior)
-            )
-            for name, member in self.by_name.items()
+            name: member.with_class_prior(class_prior) for name, member in self.by_name.items()
         }
         return dataclasses.replace(self, by_name=changed)
 
@@ -299,7 +297,7 @@ class FittedStack(Fitted):
         for name, member in self.members.by_name.items():
             posterior = mixture.members[name]
             own = dataclasses.replace(rows, encoded=by_member[name])
-            scores = member.classifier.fitted_.leave_one_out(own)
+            scores = member.leave_one_out(own)
             left_out[name] = MemberScores(scores, posterior.readout)
         if (joint := interactions.joint) is not None:
             log_density = joint.left_out(cells[joint.title], y, away)
@@ -308,6 +306,30 @@ class FittedStack(Fitted):
         of_pairs = mixture.of_terms(cells, lambda term, x: term.left_out(x, y, away))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
+
+
+def density_columns(member: Fitted) -> frozenset:
+    """Return the columns, with kinds, that the density of a member is over; none if derived."""
+    if member.derived:
+        return frozenset()
+    blocks, places = member.schema.blocks, member.state.column_positions().items()
+    columns = [(name, blocks[block][j].kind) for name, (block, j) in places]
+    pattern = [
+        (column.name, column.kind) for column, _ in member.state.pattern_positions().values()
+    ]
+    return frozenset(columns + pattern)
+
+
+def imputes(member: Fitted) -> bool:
+    """Return whether a member reads columns directly and can impute the cells of each."""
+    if member.derived or not member.state.column_positions():
+        return False
+    try:
+        for block in member.posterior.families:
+            member.posterior.components.require_imputable(block)
+    except UnsupportedOperation:
+        return False
+    return True
 
 
 def left_out_rows(

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.estimators.judged_rows import JudgedRows, labelled_rows
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import FittedMember
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import BAYES, Misfit
 from bayesgen.inference.misfit import learned_misfit
@@ -48,7 +48,7 @@ class JudgedCells:
     def of(
         cls,
         name: str,
-        member: Member,
+        member: FittedMember,
         scores: Scores,
         rows: TrainingRows,
         judged: JudgedRows,
@@ -66,8 +66,8 @@ class JudgedCells:
             judged: which of them.
             seed: of a forest.
         """
-        state, read = member.state, member.read(rows, reset=False)
-        labelled = labelled_rows(state, (read,), member.classifier.unseen, judged).left_out
+        state, read = member.state, member.fitted.own_rows(rows)
+        labelled = labelled_rows(state, (read,), member.fitted.unseen, judged).left_out
         judged = judged.counted if judged.sampled else judged
         # in the order of the blocks, which is that of names: positions are in that of the table
         places = {place: name for name, place in state.column_positions().items()}
@@ -77,7 +77,8 @@ class JudgedCells:
             for j, column in enumerate(columns)
             if (block, j) in places
         }
-        wide, unit = not member.columns_apart, 1.0 if judged.sampled else judged.copies.counting
+        wide = not member.asked.columns_apart
+        unit = 1.0 if judged.sampled else judged.copies.counting
         encoded, y, weight, lost = labelled.encoded, labelled.y, judged.weight, judged.lost
         return cls(name, cells, encoded, y, weight, lost, scores, wide, unit, seed)
 

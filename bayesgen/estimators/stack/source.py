@@ -6,7 +6,7 @@ from bayesgen.errors import InvalidData
 from bayesgen.estimators import fit
 from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.sources.fit import LabelledSource
-from bayesgen.estimators.stack.member import Member
+from bayesgen.estimators.stack.member import FittedMember
 from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.progress_bar import Progress
@@ -17,12 +17,12 @@ SAMPLED, ALL = "rows that weigh", "rows"
 
 def add_all_rows(
     stack: Estimator,
-    members: Mapping[str, Member],
+    members: Mapping[str, FittedMember],
     labelled: LabelledSource,
     n_rows: int,
     progress: Progress,
-) -> None:
-    """Give fitted members the statistics of all rows, and all levels, in place.
+) -> dict[str, FittedMember]:
+    """Return fitted members with the statistics of all rows, and all levels.
 
     Power transforms and bins stay those of the sample. A program of the user's own has no levels,
     and a member without a closed form gets the levels alone.
@@ -37,6 +37,7 @@ def add_all_rows(
     Raises:
         InvalidData: there is another number of rows now.
     """
+    every = dict(members)
     members = {name: member for name, member in members.items() if not member.is_program}
     closed = {name for name, member in members.items() if member.takes_all_rows}
     states = {name: member.state for name, member in members.items()}
@@ -50,7 +51,7 @@ def add_all_rows(
                     continue
                 n_read += len(rows.codes)
                 for name, member in members.items():
-                    read = member.read(rows, reset=False)
+                    read = member.fitted.own_rows(rows)
                     states[name] = with_rows(member, states[name], read, closed=name in closed)
     if n_read != n_rows:
         raise InvalidData(
@@ -63,15 +64,16 @@ def add_all_rows(
         )
     for name, member in members.items():
         if name in closed or states[name].schema != member.state.schema:
-            member.infer(states[name])
+            every[name] = member.inferred_from(states[name])
+    return every
 
 
 def with_rows(
-    member: Member, state: TrainingState, rows: TrainingRows, *, closed: bool
+    member: FittedMember, state: TrainingState, rows: TrainingRows, *, closed: bool
 ) -> TrainingState:
     """Return the state of a member with more rows: their levels, and if closed their statistics."""
     schema = state.schema.merge(rows.table)
     if not closed:
         return state.under(schema, state.classes)
-    unseen = member.classifier.unseen
+    unseen = member.fitted.unseen
     return state + fit.learn(rows, schema, state.likelihoods, state.classes, unseen=unseen)

@@ -17,7 +17,7 @@ from bayesgen.estimators.judged_rows import (
 )
 from bayesgen.estimators.stack.fitted import Members, left_out_rows, loss_under_prior
 from bayesgen.estimators.stack.interactions import JudgedCells, gains
-from bayesgen.estimators.stack.member import Member, split_in_pool
+from bayesgen.estimators.stack.member import FittedMember, split_in_pool
 from bayesgen.estimators.stack.weighed import WeighedStack
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows, together
@@ -196,7 +196,7 @@ class Weighed:
 
 
 def weighed_stack(
-    members: Mapping[str, Member],
+    members: Mapping[str, FittedMember],
     judgements: Mapping[str, MemberScores],
     judged: JudgedRows,
     rows: TrainingRows,
@@ -217,8 +217,9 @@ def weighed_stack(
     report = Report("stacked", converged=True, outcome=Words(VERDICT))
     judges = Judges(y, weight, judged.lost, asked, report)
     split = split_in_pool(members)
-    stack = judges.weighed(Members(members, split), judgements)
-    apart = [name for name, member in members.items() if member.columns_apart]
+    models = {name: member.fitted for name, member in members.items()}
+    stack = judges.weighed(Members(models, split), judgements)
+    apart = [name for name, member in members.items() if member.asked.columns_apart]
     if y.ndim == 1:  # a discriminant leaves a row out of one class
         apart = apart or [name for name in members if name == "average"]
     if asked.interactions and apart:
@@ -229,7 +230,7 @@ def weighed_stack(
     keys = row_keys(rows.labelled.table)[1][judged.rows]
     left_out = left_out_rows(stack.posterior, stack.judgements, stack.of_pairs, y, weight, keys)
     details = _scores(stack, judges)
-    if any(is_stated(member.classifier.class_prior) for member in members.values()):
+    if any(is_stated(member.fitted.class_prior) for member in members.values()):
         details[LOSS_UNDER_PRIOR] = loss_under_prior(
             stack.posterior, stack.judgements, stack.of_pairs, y, weight
         )
