@@ -15,7 +15,7 @@ import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
 from bayesgen.estimators import judged_rows, stacked
 from bayesgen.estimators.stack import reservoir
-from bayesgen.estimators.stack.member import FOLDS, Member, folds_of
+from bayesgen.estimators.stack.member import FOLDS, FittedMember, folds_of
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.table import Copies, as_frame, read_table
 
@@ -294,12 +294,12 @@ def no_columns(stack):
     return {}
 
 
-def power_that_does_not_judge(self, judgement, codes, weight):
-    WEIGH_PATTERN(self, judgement, codes, weight)
-    return judgement
+def power_that_does_not_judge(self, *rows):
+    member, judgement = HELD_OUT(self, *rows)
+    return member, dataclasses.replace(judgement, readout=self.fitted.posterior.readout)
 
 
-WEIGH_PATTERN = Member.weigh_pattern
+HELD_OUT = FittedMember.held_out
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ WEIGH_PATTERN = Member.weigh_pattern
     [
         (law_columns_of_members, bg.StackedClassifier, "_noted_columns", no_columns),
         (law_columns_of_members_of_a_source, bg.StackedClassifier, "_noted_columns", no_columns),
-        (law_power_of_the_pattern, Member, "weigh_pattern", power_that_does_not_judge),
+        (law_power_of_the_pattern, FittedMember, "held_out", power_that_does_not_judge),
     ],
 )
 def test_fault_in_what_members_are_told_is_caught(
