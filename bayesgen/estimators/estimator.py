@@ -213,7 +213,9 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         recipe = self._recipe()
         seed = recipe.drawn_seed()
         waiting = recipe.waiting(recipe.first_state(rows, classes))
-        return self._finish_fit(waiting, seed, (rows,), whole=True)
+        fitted, labels = recipe.fitted(waiting, seed, (rows,))
+        asks = bool(recipe.learned_from((rows,)))
+        return self._hold(fitted, seed, (rows.to_keep(table=asks),), labels)
 
     def _accumulated(
         self, rows: TrainingRows, classes: ArrayLike | None = None
@@ -279,21 +281,18 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         waiting: Fitted,
         seed: int,
         seen: tuple[TrainingRows, ...] = (),
-        *,
-        whole: bool = False,
     ) -> Self:
         """Run inference, then set all fitted attributes at once.
 
         Args:
-            waiting: the model of the rows.
+            waiting: the model of the rows of several calls, or of rows that are not at hand.
             seed: of draws.
             seen: the rows to keep where an argument is learned from them.
-            whole: whether they are all rows of one call, which are kept as they were passed.
         """
         recipe = self._recipe()
         asks = bool(recipe.learned_from(seen))
         fitted, labels = recipe.fitted(waiting, seed, seen)
-        rows = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
+        rows = tuple(rows.to_keep(table=True) for rows in seen) if asks else ()
         return self._hold(fitted, seed, rows, labels)
 
     def _hold(
@@ -373,9 +372,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _record_seconds(self, seconds: float) -> None:
         """State in the report how long a call took that ran inference."""
-        if self.fitted_.inferred is not None:
-            report = dataclasses.replace(self.fitted_.posterior.report, seconds=seconds)
-            self.fitted_ = self.fitted_.with_report(report)
+        self.fitted_ = self.fitted_.after(seconds)
 
     @property
     def inference_(self) -> str:

@@ -270,16 +270,19 @@ def inferred(fitted: Fitted, inference: str | Method, seed: int) -> Fitted:
     """
     state, prior = fitted.state, fitted.class_prior
     frequencies = isinstance(inference, MLE) or inference == "mle"
-    count = state.statistics.count
-    classes = class_prior(prior, state.classes, count, frequencies=frequencies)
-    problem = state.problem(prior_of_learning(prior), frequencies=frequencies)
-    require_possible(prior, state.classes)
+    if not is_stated(prior):
+        problem, stated = state.problem(prior, frequencies=frequencies), None
+    else:
+        count = state.statistics.count
+        stated = class_prior(prior, state.classes, count, frequencies=frequencies)
+        problem = state.problem(prior_of_learning(prior), frequencies=frequencies)
+        require_possible(prior, state.classes)
     method = choose(inference, problem)
     with state.naming_columns(problem):
         components = method.infer(problem, seed)
     warn_of(state, components)
-    if is_stated(prior):
-        components = components.with_classes(classes)
+    if stated is not None:
+        components = components.with_classes(stated)
     return dataclasses.replace(fitted, inferred=Posterior(components))
 
 

@@ -112,6 +112,13 @@ class Fitted:
         posterior = dataclasses.replace(self.posterior, readout=readout)
         return dataclasses.replace(self, inferred=posterior)
 
+    def after(self, seconds: float) -> Self:
+        """Return the model with the time of a call in its report, if inference has run."""
+        if self.inferred is None:
+            return self
+        report = dataclasses.replace(self.inferred.report, seconds=seconds)
+        return self.with_report(report)
+
     def with_report(self, report: Report) -> Self:
         """Return the model with another report."""
         return dataclasses.replace(self, inferred=self.posterior.with_report(report))
