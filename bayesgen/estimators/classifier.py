@@ -1298,8 +1298,8 @@ class Classifier(Estimator):
     @property
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
-        posterior = self._fitted_posterior()
-        return posterior.shifted(self.state_.origins(posterior.reader))
+        fitted = self._fitted()
+        return fitted.posterior.shifted(fitted.origins())
 
     @property
     def log_evidence_(self) -> float:

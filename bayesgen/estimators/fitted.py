@@ -239,6 +239,10 @@ class Fitted:
             )
         return rows
 
+    def origins(self) -> dict[str, np.ndarray]:
+        """Return the offsets that encoding subtracts from the informative columns of blocks."""
+        return self.state.origins(self.posterior.reader)
+
     def without_pattern(self, encoded: Encoded) -> Encoded:
         """Return encoded rows whose missing pattern is marginalized."""
         blank = {name: np.full_like(encoded[name], np.nan) for name in self.pattern_blocks()}

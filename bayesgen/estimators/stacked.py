@@ -21,7 +21,6 @@ from bayesgen.errors import (
     CountsAsMissing,
     Cure,
     InvalidArgument,
-    NoAttribute,
     UnsupportedOperation,
     deduplicate_warnings,
     warn,
@@ -47,7 +46,6 @@ from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import (
     FittedStack,
-    Members,
 )
 from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.member import FittedMember, Member
@@ -64,8 +62,6 @@ from bayesgen.estimators.updates.merging import require_same_model, united_class
 from bayesgen.inference import (
     Method,
     Mixture,
-    Posterior,
-    Report,
 )
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.plots import WeightDisplay
@@ -258,12 +254,6 @@ class StackedClassifier(Classifier):
         self.random_state = random_state
         self.progress = progress
 
-    @property
-    def report_(self) -> Report:
-        """The report of the fit: seconds, verdict, details."""
-        check_is_fitted(self)
-        return self._weighed.report
-
     def _record_seconds(self, seconds: float) -> None:
         report = dataclasses.replace(self._weighed.report, seconds=seconds)
         self._weighed = self._weighed.with_report(report)
@@ -447,7 +437,10 @@ class StackedClassifier(Classifier):
         left_out = self.left_out_ | unjudged
         self._finish_stack(listed, found, judged, rows, left_out)
         self._training = ()
-        report, details = self.report_, {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
+        report, details = (
+            self._weighed.report,
+            {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))},
+        )
         outcome = report.outcome + (
             " The rows that weigh them, and those of kernels, are "
             f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are "
@@ -660,20 +653,22 @@ class StackedClassifier(Classifier):
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 
-    def _fitted_members(self) -> Members:
-        """Return the fitted members, which read the same rows."""
+    @property
+    def fitted_(self) -> FittedStack:  # ty: ignore[incompatible-property-override]
+        """The fitted model: the members, and what was learned of them."""
+        weighed = vars(self).get("_weighed")
+        if weighed is None:
+            raise AttributeError("fitted_ exists after the fit")
         members = {name: member.fitted_ for name, member in self.members_.items()}
-        return Members(members, self._weighed.split, self._weighed.interactions)
+        return FittedStack.of(members, weighed, self.unseen, type(self).__name__)
+
+    def _fitted(self) -> FittedStack:
+        check_is_fitted(self)
+        return self.fitted_
 
     def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""
         return cast(Mixture, self._fitted_posterior().components)
-
-    def _fitted_posterior(self) -> Posterior:
-        check_is_fitted(self)
-        weights = np.array(list(self.weights_.values()))
-        mixture = self._fitted_members().mixture(weights, self.report_)
-        return Posterior(mixture, self._weighed.readout)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -688,21 +683,6 @@ class StackedClassifier(Classifier):
         names = next((state.schema.names for state in states if state.schema.names), ())
         used = set().union(*(state.schema.used() for state in states))
         return ColumnsOfFit(names, used, states[0].schema.container)
-
-    def _fitted(self) -> FittedStack:
-        check_is_fitted(self)
-        state = next(iter(self.members_.values())).state_
-        columns = self._columns_of_fit()
-        return FittedStack(
-            state,
-            self._weighed.class_prior,
-            self._fitted_posterior(),
-            unseen=self.unseen,
-            estimator=type(self).__name__,
-            members=self._fitted_members(),
-            columns=tuple(columns.names),
-            left_out=self._weighed.left_out,
-        )
 
     def _dependence(self) -> DataFrame | None:
         frames = (member._dependence() for member in self.members_.values())
@@ -840,22 +820,6 @@ class StackedClassifier(Classifier):
         """The share of the log-linear pool."""
         check_is_fitted(self)
         return self._weighed.pool_share
-
-    @property
-    def log_evidence_(self) -> float:
-        """Not available for a stack; raises AttributeError."""
-        check_is_fitted(self)
-        raise NoAttribute(
-            "log_evidence_ belongs to one model, but a stack combines several, weighted by "
-            "leave-one-out. Read it from the members: stack.members_['name'].log_evidence_, or "
-            "compare stack.loo()."
-        )
-
-    @property
-    def posterior_(self) -> Posterior:
-        """The members' posteriors in the units of the columns, weighted and tempered."""
-        check_is_fitted(self)
-        return self._fitted_posterior().shifted(self._fitted_members().origin())
 
     def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
         """Return a fitted copy with other class probabilities: `Classifier.with_class_prior`."""

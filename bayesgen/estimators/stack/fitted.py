@@ -10,10 +10,17 @@ from jaxtyping import Float
 from bayesgen import diagnose, explain
 from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import Spec
-from bayesgen.errors import BayesgenWarning, UnsupportedOperation, deduplicate_warnings, warn
+from bayesgen.errors import (
+    BayesgenWarning,
+    NoAttribute,
+    UnsupportedOperation,
+    deduplicate_warnings,
+    warn,
+)
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.stack.interactions import relative_scores
+from bayesgen.estimators.stack.weighed import WeighedStack
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.inference import Mixture, Posterior, Report
 from bayesgen.inference.leave_one_out import LabelledRows
@@ -101,14 +108,6 @@ class Members:
                 rows = alike.encode(member.schema, member.unseen, member.estimator)
                 encoded |= {f"{name}/{block}": x for block, x in rows.items()}
         return encoded
-
-    def origin(self) -> dict[str, np.ndarray]:
-        """Return the offsets that encoding subtracts from columns, by "member/block"."""
-        return {
-            f"{name}/{block}": origin
-            for name, member in self.by_name.items()
-            for block, origin in member.state.origins(member.posterior.reader).items()
-        }
 
     # -- cells -------------------------------------------------------------------------------------
 
@@ -235,6 +234,52 @@ class FittedStack(Fitted):
 
     members: Members = dataclasses.field(kw_only=True)
     columns: tuple[Name, ...] = dataclasses.field(kw_only=True)
+
+    @classmethod
+    def of(
+        cls, by_name: Mapping[str, Fitted], weighed: WeighedStack, unseen: str, estimator: str
+    ) -> "FittedStack":
+        """Return fitted members, weighed.
+
+        Args:
+            by_name: the members.
+            weighed: what was learned of them.
+            unseen: what becomes of new levels.
+            estimator: the name of the classifier in sentences.
+        """
+        members = Members(by_name, weighed.split, weighed.interactions)
+        mixture = members.mixture(np.array(list(weighed.weights.values())), weighed.report)
+        names = (tuple(member.schema.names) for member in by_name.values())
+        return cls(
+            next(iter(by_name.values())).state,
+            weighed.class_prior,
+            Posterior(mixture, weighed.readout),
+            unseen=unseen,
+            estimator=estimator,
+            left_out=weighed.left_out,
+            members=members,
+            columns=next((columns for columns in names if columns), ()),
+        )
+
+    def log_evidence(self) -> float:
+        """Raise: the evidence is that of one model.
+
+        Raises:
+            NoAttribute: always.
+        """
+        raise NoAttribute(
+            "log_evidence_ belongs to one model, but a stack combines several, weighted by "
+            "leave-one-out. Read it from the members: stack.members_['name'].log_evidence_, or "
+            "compare stack.loo()."
+        )
+
+    def origins(self) -> dict[str, np.ndarray]:
+        """Return the offsets that encoding subtracts from columns, by "member/block"."""
+        return {
+            f"{name}/{block}": origin
+            for name, member in self.members.by_name.items()
+            for block, origin in member.origins().items()
+        }
 
     @property
     def derived(self) -> dict[Name, Reading]:
