@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
 from bayesgen.decide import Loss
-from bayesgen.errors import NoAttribute, deduplicate_warnings, warn
+from bayesgen.errors import deduplicate_warnings, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.sources import needs_rows_in_memory
 from bayesgen.estimators import (
@@ -38,12 +38,9 @@ from bayesgen.estimators.program_text import IMPORTS, model_functions
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_by_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
-from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates import forgetting, merging
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.inference import (
-    ByGroup,
-    Mixture,
     Posterior,
 )
 from bayesgen.plots.style import Axes, Option, pyplot
@@ -547,23 +544,9 @@ class Classifier(Estimator):
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from rows X, y."""
-        return clone(self)._prior_of_rows(X, y)
-
-    def _prior_of_rows(self, X: object, y: object) -> prior_model.PriorModel:
-        """Return the prior, in a classifier that was never fitted."""
-        return self._prior(self._training_rows(X, y, None, reset=True).labelled)
-
-    def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
-        """Return the prior, with the guesses that are not stated from training rows."""
-        state = self._recipe().first_state(rows, rows.classes)
-        return prior_model.LikelihoodPrior(
-            state,
-            self.class_prior,
-            self.inference,
-            template=rows.encode(state.schema, self.unseen),
-            n_rows=len(rows.codes),
-            problem=state.problem(self.class_prior),
-        )
+        unfitted = clone(self)
+        rows = unfitted._training_rows(X, y, None, reset=True).labelled
+        return unfitted._recipe().prior(rows)
 
     # -- new populations ---------------------------------------------------------------------------
 
@@ -699,19 +682,7 @@ class Classifier(Estimator):
             >>> summary["strength of class"].to_dict()  # one frequency of the sexes
             {'Adelie': inf, 'Chinstrap': inf, 'Gentoo': inf}
         """
-        components = self._fitted_posterior().components
-        if not components.groups:
-            raise NoAttribute(
-                "group_summary: the classifier has no groups.",
-                "Fit bg.NaiveBayes(groups='site').",
-            )
-        if not isinstance(components, ByGroup):
-            raise NoAttribute(
-                "group_summary: each member of a stack has its own.",
-                "Ask a member: stack.members_[{name!r}].group_summary().",
-                name=next(iter(cast(Mixture, components).members)),
-            )
-        return group_summary.table(self.state_, components, self._seed)
+        return group_summary.table(self._fitted(), self._seed)
 
     def _population_model(self) -> PopulationModel:
         """Return the fitted classifier, as populations are compared by it."""

@@ -9,10 +9,11 @@ import numpy as np
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.operations import unsupported
-from bayesgen.estimators import prior_model, program_classifier, unlabelled_fit
+from bayesgen.estimators import program_classifier, unlabelled_fit
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign
 from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.prior_model import ProgramPrior
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
@@ -64,6 +65,12 @@ class ProgramRecipe(Recipe):
     def inferred(self, waiting: Fitted, seed: int) -> FittedProgram:
         """Return the program with draws of its parameters."""
         return program_classifier.inferred(waiting, self.inference, seed)
+
+    def prior(self, rows: TrainingRows) -> ProgramPrior:
+        """Return the prior of the program."""
+        state = self.first_state(rows, rows.classes)
+        encoded = cast(ProgramRows, state.rows).x
+        return ProgramPrior(state, self.class_prior, self.inference, encoded, len(rows.codes))
 
     def semi_supervised(
         self, waiting: Fitted, seen: Sequence[TrainingRows], seed: int
@@ -174,15 +181,6 @@ class GenerativeClassifier(Classifier):
         if self.story is None:
             return super()._recipe()
         return ProgramRecipe(**self._options(), program=self.story, read=self._read)
-
-    def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
-        if self.story is None:
-            return super()._prior(rows)
-        state = cast(ProgramState, self._recipe().first_state(rows, rows.classes))
-        program_rows = cast(ProgramRows, state.rows)
-        return prior_model.ProgramPrior(
-            state, self.class_prior, self.inference, program_rows.x, len(rows.codes)
-        )
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

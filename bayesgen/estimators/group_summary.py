@@ -1,10 +1,14 @@
 """Table of the groups of a fit: their rows, what they share, and how far each is from others."""
 
+from typing import cast
+
 import numpy as np
 
 from bayesgen import diagnose, predict
+from bayesgen.errors import NoAttribute
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.state import TrainingState
-from bayesgen.inference import ByGroup, ClosedForm, Posterior
+from bayesgen.inference import ByGroup, ClosedForm, Mixture, Posterior
 from bayesgen.inference.groups import strength
 from bayesgen.typing import DataFrame
 
@@ -12,14 +16,28 @@ DRAWS = 1000
 """Rows drawn from each group, on which it is compared with a new one."""
 
 
-def table(state: TrainingState, components: ByGroup, seed: int) -> DataFrame:
+def table(fitted: Fitted, seed: int) -> DataFrame:
     """Return what was learned of each group, by group (see `Classifier.group_summary`).
 
     Args:
-        state: of the fit.
-        components: of its posterior.
+        fitted: the model.
         seed: of the rows that are drawn.
+
+    Raises:
+        NoAttribute: there are no groups, or the model is a stack, whose members have them.
     """
+    state, components = fitted.state, fitted.posterior.components
+    if not components.groups:
+        raise NoAttribute(
+            "group_summary: the classifier has no groups.",
+            "Fit bg.NaiveBayes(groups='site').",
+        )
+    if not isinstance(components, ByGroup):
+        raise NoAttribute(
+            "group_summary: each member of a stack has its own.",
+            "Ask a member: stack.members_[{name!r}].group_summary().",
+            name=next(iter(cast(Mixture, components).members)),
+        )
     names = list(state.statistics.groups)
     counts = np.stack([part.count for part in state.statistics.groups.values()])
     columns: dict[str, object] = {"rows": counts.sum(axis=1)}

@@ -9,6 +9,7 @@ from bayesgen.classes import Spec, kept
 from bayesgen.estimators import fit, missing_pattern_warning, unlabelled_fit
 from bayesgen.estimators.column_blocks import Blocks, with_pattern
 from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.prior_model import LikelihoodPrior, PriorModel
 from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.tempered import Temper, tempered
 from bayesgen.estimators.training_rows import TrainingRows
@@ -161,3 +162,17 @@ class Recipe:
             seed: of draws.
         """
         return unlabelled_fit.semi_supervised(waiting, seen, self.inference, self.unlabelled, seed)
+
+    # -- the prior ---------------------------------------------------------------------------------
+
+    def prior(self, rows: TrainingRows) -> PriorModel:
+        """Return the prior, with the guesses that are not stated from training rows."""
+        state = self.first_state(rows, rows.classes)
+        return LikelihoodPrior(
+            state,
+            self.class_prior,
+            self.inference,
+            template=rows.encode(state.schema, self.unseen),
+            n_rows=len(rows.codes),
+            problem=state.problem(self.class_prior),
+        )
