@@ -270,7 +270,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         other = accumulation.with_its_rows(self)
         if discount < 1:
             other._training = tuple(rows.times(discount) for rows in self._training)
-            if hasattr(self, "fitted_"):
+            if "fitted_" in vars(self):  # a stack is fitted anew to its rows
                 statistics = self.state_.statistics.times(discount)
                 state = dataclasses.replace(self.state_, statistics=statistics)
                 other.fitted_ = dataclasses.replace(self.fitted_, state=state)

@@ -227,6 +227,7 @@ class StackedClassifier(Classifier):
 
     inference: str | Method = "stacked"
     """No argument: each member has its own."""
+    _seed: int = 0
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(

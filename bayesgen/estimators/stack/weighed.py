@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Self
 
 from bayesgen.classes import Spec, kept
 from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.inference import Pooled, Readout, Report
 from bayesgen.interactions import Interactions
 from bayesgen.prevalence import LeftOutRows
+from bayesgen.typing import Self
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
