@@ -629,7 +629,7 @@ def _incomplete_batch(
     return required(prior, Vectorised).log_predictive_updated(others, x)
 
 
-def _batches(statistics: Statistics, positions: Positions) -> list[Positions]:
+def _batches(statistics: Statistics, positions: Positions) -> list[np.ndarray]:
     """Return positions, as many at once as have BATCH_FLOATS numbers in their statistics."""
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
     size = max(1, BATCH_FLOATS // max(width, 1))

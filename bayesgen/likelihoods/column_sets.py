@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -58,8 +58,7 @@ class ColumnSets(Averaged):
     def of(cls, family: Columnwise, share: float) -> "ColumnSets":
         """Return the average of a family, not completed; share: as of the class."""
         # no number for each column before it is completed: levels may still come in any order
-        not_completed: Any = 0.0
-        return cls((family, family), not_completed, share)
+        return cls((family, family), np.zeros((0, 2)), share)
 
     def __repr__(self) -> str:
         """Return the family and the prior probability, not the columns."""

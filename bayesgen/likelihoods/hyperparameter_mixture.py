@@ -110,7 +110,7 @@ class Averaged(Conjugate[Statistics]):
         evidences = [self._evidence_of(member, rows) for member, rows in each]
         return self.log_weight + np.stack(evidences, axis=-1)
 
-    def _evidence_of(self, member: Any, statistics: Statistics) -> np.ndarray:
+    def _evidence_of(self, member: Any, statistics: Statistics) -> Evidence:
         """Return the log evidence of a member."""
         return member.log_evidence(statistics)
 

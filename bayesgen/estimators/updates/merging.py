@@ -170,7 +170,7 @@ def _require_same_positions(earlier: TrainingState, later: TrainingState) -> Non
         # of an average over priors those of each; a guess that is not stated is None
         priors = likelihood.components
         values = [getattr(prior, field) for prior in priors for field in prior.axes]
-        stated = any(np.ndim(value) for value in values if value is not None)
+        stated = any(np.ndim(value) and np.size(value) for value in values if value is not None)
         if likelihood.kind != "levels" or not stated:
             continue
         pairs = zip(earlier.schema.blocks[name], later.schema.blocks[name], strict=True)
