@@ -34,7 +34,7 @@ from bayesgen.estimators.judged_rows import ACCURACY
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
-from bayesgen.estimators.program_text import IMPORTS, model_functions
+from bayesgen.estimators.program_text import IMPORTS
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_by_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
@@ -500,18 +500,10 @@ class Classifier(Estimator):
             >>> rows.shape, labels.tolist()
             ((3, 4), ['setosa', 'setosa', 'setosa'])
         """
-        return self._sampled(n, random_state, gaps=True, own=y)
-
-    def _sampled(
-        self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
-    ) -> tuple[object, np.ndarray]:
-        """Return simulated rows and labels; gaps: whether cells may be missing; own: the class."""
-        fitted, code = self._fitted(), validation.code_of("y", own, self.classes_)
-        n, rng = arguments.count("n", n), self._generator(random_state)
-        encoded, y = fitted.simulate(n, rng, code)
-        if not gaps:
-            encoded = fitted.without_pattern(encoded)
-        return self.state_.schema.decode(encoded, n), self.classes_[y]
+        fitted, own = self._fitted(), validation.code_of("y", y, self.classes_)
+        n = arguments.count("n", n)
+        rows, codes = fitted.sampled(n, self._source_of(random_state), own)
+        return rows, self.classes_[codes]
 
     def sample_prior(
         self, n: int, X: object, y: object, *, random_state: object = None
@@ -777,8 +769,9 @@ class Classifier(Estimator):
         return self._typicality(self._read_rows(X), draws)
 
     def _typicality(self, rows: ReadRows, draws: int) -> Float[np.ndarray, " row"]:
-        shown = dataclasses.replace(rows, encoded=self._fitted().without_pattern(rows.encoded))
-        return decide.typicality(shown, self._simulated(draws), draws)
+        fitted = self._fitted()
+        shown = dataclasses.replace(rows, encoded=fitted.without_pattern(rows.encoded))
+        return decide.typicality(shown, fitted.simulated(draws, self._seed), draws)
 
     # -- explanations ------------------------------------------------------------------------------
 
@@ -929,13 +922,9 @@ class Classifier(Estimator):
             rows, weight = rows.take(few), weight[few]
         columns = {"weight_of_evidence": explain.mean_weights(rows, weight, rng)}
         frame = diagnose.frame(columns, list(rows.cells)).rename_axis("column")
-        if (dependence := self._dependence()) is not None:
+        if (dependence := self._fitted().dependence()) is not None:
             frame = frame.join(dependence)
         return frame.sort_values("weight_of_evidence", ascending=False, kind="stable")
-
-    def _dependence(self) -> DataFrame | None:
-        """Return how probably each column depends on the class; None where all count as such."""
-        return None
 
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
@@ -1159,9 +1148,9 @@ class Classifier(Estimator):
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
         require_same_order(X, y=y)
-        rng, fitted = self._generator(random_state), self._fitted()
+        source, fitted = self._source_of(random_state), self._fitted()
         encoded, codes = self._read_rows(X).encoded, validation.class_codes(y, self.classes_)
-        return fitted.datatree(encoded, codes, rng, draws, replicates)
+        return fitted.datatree(encoded, codes, source, draws, replicates)
 
     def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
@@ -1178,7 +1167,7 @@ class Classifier(Estimator):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        return self._fitted().summary(self._generator(random_state), draws, options)
+        return self._fitted().summary(self._source_of(random_state), draws, options)
 
     @overload
     def loo(
@@ -1402,14 +1391,8 @@ class Classifier(Estimator):
             >>> scope["model"].__doc__.splitlines()[0]
             'Draw the class y of each row, then its cells given the class.'
         """
-        check_is_fitted(self)
         # members of a stack may call the same function
-        return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._program_parts("model")])) + "\n"
-
-    def _program_parts(self, name: str) -> list[str]:
-        """Return the functions of the program, the last one of a name."""
-        fitted = self._fitted()
-        return model_functions(fitted.state, fitted.class_prior, name)
+        return "\n\n\n".join(dict.fromkeys([IMPORTS, *self._fitted().functions("model")])) + "\n"
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
         """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.
@@ -1435,7 +1418,7 @@ class Classifier(Estimator):
             >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
             1.4
         """
-        return self._with_fitted(stated_parameters.stated(self._fitted(), parameters))
+        return self._holding(stated_parameters.stated(self._fitted(), parameters))
 
     def plot_prior(
         self,

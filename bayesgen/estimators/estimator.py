@@ -29,7 +29,6 @@ from bayesgen.estimators.column_blocks import (
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting
-from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.state import TrainingState
@@ -42,7 +41,7 @@ from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
-from bayesgen.typing import Encoded, Joint, Self
+from bayesgen.typing import Joint, Self
 
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
@@ -338,16 +337,15 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         waiting = dataclasses.replace(self.fitted_, state=state, inferred=None)
         return self._finish_fit(waiting, self._seed, self._training if keeps_rows else ())
 
-    def _state_class_prior(self, class_prior: Spec | Prevalence) -> None:
-        """Replace the class probabilities, in place; see `with_class_prior`."""
-        self._settle()
-        self.fitted_ = self.fitted_.with_class_prior(class_prior)
-        self.class_prior = self.fitted_.class_prior
-
-    def _with_fitted(self, fitted: Fitted) -> Self:
-        """Return a copy with another fitted model."""
+    def _holding(self, fitted: Fitted) -> Self:
+        """Return a copy with another fitted model, and the class probabilities stated for it."""
+        before = self.fitted_
+        if fitted is before:
+            return self
         other = copy.copy(self)
         other.fitted_ = fitted
+        if fitted.class_prior is not before.class_prior:
+            other.class_prior = fitted.class_prior
         return other
 
     def _defers(self, waiting: Fitted, seen: Sequence[TrainingRows]) -> bool:
@@ -369,10 +367,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             NoAttribute: the classifier is not fitted, or knows fewer than two classes.
         """
         return self._fitted_posterior().report
-
-    def _record_seconds(self, seconds: float) -> None:
-        """State in the report how long a call took that ran inference."""
-        self.fitted_ = self.fitted_.after(seconds)
 
     @property
     def inference_(self) -> str:
@@ -464,8 +458,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fitted(self) -> Fitted:
         """Return the fitted model, after inference that waited."""
         self._settle()
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)  # raises
+        check_is_fitted(self)
         return self.fitted_
 
     def _fit_with_rows(self) -> RowsOfFit:
@@ -491,10 +484,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _generator(self, random_state: object) -> np.random.Generator:
         """Return random numbers for the `random_state=` of a method."""
         return arguments.generator(self._source_of(random_state))
-
-    def _simulated(self, n: int) -> Encoded:
-        """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
-        return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes to copy or pickle: all but the rows of the fit."""
@@ -546,8 +535,4 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             fitted.) Its `report_` is that of the fit, without the loss under an earlier class
             prior.
         """
-        report = without_loss_under_prior(self.report_)
-        other = copy.copy(self)
-        other._state_class_prior(class_prior)
-        other.fitted_ = other.fitted_.with_report(report)
-        return other
+        return self._holding(self._fitted().with_class_prior(class_prior))

@@ -8,12 +8,14 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array, issparse
 
-from bayesgen import diagnose, explain, predict
+from bayesgen import arguments, diagnose, explain, predict
 from bayesgen.classes import Spec, prior_of_learning
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation, Words, words_of
 from bayesgen.errors.data import many_sparse_columns, sparse_for, too_few_classes
 from bayesgen.errors.operations import COMPARE, unsupported
+from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
+from bayesgen.estimators.program_text import model_functions
 from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.inference import (
@@ -30,6 +32,7 @@ from bayesgen.inference.leave_one_out import LabelledRows, leave_one_out
 from bayesgen.inference.mixture import averaged_scores
 from bayesgen.inference.scores import Scores, normalized
 from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.column_sets import dependence_of
 from bayesgen.membership import Entries, expected
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence, class_prior_of
@@ -97,7 +100,8 @@ class Fitted:
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return the same model under other class probabilities."""
         stated, prior = class_prior_of(class_prior, self.state.classes, self.state.statistics.count)
-        posterior = self.posterior.with_classes(prior)
+        report = without_loss_under_prior(self.posterior.report)
+        posterior = self.posterior.with_classes(prior).with_report(report)
         return dataclasses.replace(self, inferred=posterior, class_prior=stated)
 
     def under_frequencies(self) -> Self:
@@ -264,6 +268,25 @@ class Fitted:
         simulated, y = predict.simulate(self.posterior, n, rng, own)
         return self.state.restored(self.posterior.reader, simulated, n), y
 
+    def sampled(
+        self, n: int, random_state: object, own: int | None = None, *, gaps: bool = True
+    ) -> tuple[object, Labels]:
+        """Return n rows as `simulate` draws them, in the container of the fit, and class codes.
+
+        Args:
+            n: number of rows.
+            random_state: seed.
+            own: as in `simulate`.
+            gaps: whether cells may be missing, where the missing pattern is modeled.
+        """
+        encoded, y = self.simulate(n, arguments.generator(random_state), own)
+        encoded = encoded if gaps else self.without_pattern(encoded)
+        return self.schema.decode(encoded, n), y
+
+    def simulated(self, n: int, seed: int) -> Encoded:
+        """Return n encoded rows of the posterior predictive."""
+        return self.simulate(n, np.random.default_rng(seed))[0]
+
     # -- parameters --------------------------------------------------------------------------------
 
     def axis_labels(self) -> diagnose.AxisLabels:
@@ -303,11 +326,34 @@ class Fitted:
         model = self.state.problem(self.class_prior).model
         return diagnose.log_priors(model, draws.params)
 
-    def summary(self, rng: np.random.Generator, draws: int, options: dict) -> DataFrame:
-        """Return arviz's summary of every parameter."""
-        posterior, labels = diagnose.draws_of(self.posterior, rng, draws), self.axis_labels()
+    def summary(self, random_state: object, draws: int, options: dict) -> DataFrame:
+        """Return arviz's summary of every parameter.
+
+        Args:
+            random_state: seed.
+            draws: of a closed-form posterior.
+            options: of the summary.
+        """
+        rng, labels = arguments.generator(random_state), self.axis_labels()
+        posterior = diagnose.draws_of(self.posterior, rng, draws)
         groups = {"posterior": self.named(posterior.params, labels)}
         return diagnose.summary(diagnose.datatree(groups, labels.coords(), {}), options)
+
+    def dependence(self) -> DataFrame | None:
+        """Return how probably each column depends on the class; None where all count as such."""
+        names, values = [], []
+        for block, family in self.posterior.families.items():
+            if (found := dependence_of(family)) is not None:  # not of the missing pattern
+                names += self.state.columns(self.posterior.reader, block)
+                values.append(np.stack(found))
+        if not values:
+            return None
+        probability, factor = np.concatenate(values, axis=1)
+        return diagnose.frame({"probability": probability, "log_bayes_factor": factor}, names)
+
+    def functions(self, name: str) -> list[str]:
+        """Return the model as functions of NumPyro, the last one of a name."""
+        return model_functions(self.state, self.class_prior, name)
 
     def log_evidence(self) -> float:
         """Return log p(rows, labels), parameters integrated out.
@@ -355,19 +401,20 @@ class Fitted:
     # -- rows --------------------------------------------------------------------------------------
 
     def datatree(
-        self, encoded: Encoded, y: Labels, rng: np.random.Generator, draws: int, replicates: int
+        self, encoded: Encoded, y: Labels, random_state: object, draws: int, replicates: int
     ) -> DataTree:
         """Return an arviz DataTree of parameters, rows, and tables simulated for their labels.
 
         Args:
             encoded: rows.
             y: their class codes.
-            rng: random numbers.
+            random_state: seed.
             draws: of a closed-form posterior, and of the prior.
             replicates: simulated tables.
         """
         encoded, y, _ = _labelled(encoded, y, np.zeros(len(y)))
-        labels, posterior = self.axis_labels(), diagnose.draws_of(self.posterior, rng, draws)
+        rng, labels = arguments.generator(random_state), self.axis_labels()
+        posterior = diagnose.draws_of(self.posterior, rng, draws)
         prior = self.prior_draws(rng, draws, encoded, y)
         conditional, joint = diagnose.log_likelihoods(posterior, encoded, y)
         groups = {

@@ -33,7 +33,7 @@ def fitting(method: M) -> M:
             ):
                 error.at(owner=type(self).__name__)
             raise
-        fitted._record_seconds(time.perf_counter() - start)
+        fitted.fitted_ = fitted.fitted_.after(time.perf_counter() - start)
         return fitted
 
     return cast(M, fit)

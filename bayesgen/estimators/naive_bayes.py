@@ -2,9 +2,6 @@
 
 import dataclasses
 
-import numpy as np
-
-from bayesgen import diagnose
 from bayesgen.arguments import one_of
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors.operations import unsupported
@@ -16,12 +13,11 @@ from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Pooled
-from bayesgen.likelihoods.column_sets import dependence, over_column_sets
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.likelihoods.column_sets import over_column_sets
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
-from bayesgen.typing import DataFrame, Self
+from bayesgen.typing import Self
 
 NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
@@ -135,18 +131,6 @@ class NaiveBayes(Classifier):
                 )
             blocks = {n: (over_column_sets(part), names) for n, (part, names) in blocks.items()}
         return split(blocks) if self.temper == "columns" else blocks
-
-    def _dependence(self) -> DataFrame | None:
-        posterior = self._fitted_posterior()
-        if self.columns != "average":
-            return None
-        names, values = [], [np.empty((2, 0))]
-        for block, likelihood in posterior.families.items():
-            if isinstance(likelihood, HyperparameterMixture):  # not of the missing pattern
-                names += self.state_.columns(posterior.reader, block)
-                values.append(np.stack(dependence(likelihood)))
-        probability, factor = np.concatenate(values, axis=1)
-        return diagnose.frame({"probability": probability, "log_bayes_factor": factor}, names)
 
     @property
     def weights_(self) -> dict[Name, float]:

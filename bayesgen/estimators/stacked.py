@@ -1,15 +1,13 @@
 """Stacked classifier: members weighted and tempered by leave-one-out log scores."""
 
-import copy
 import dataclasses
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, diagnose
@@ -61,12 +59,10 @@ from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import (
     Method,
-    Mixture,
 )
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
-from bayesgen.prevalence import Prevalence
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import check_spreads
 from bayesgen.table import (
@@ -74,12 +70,9 @@ from bayesgen.table import (
     Table,
     check_declared,
     check_mark,
-    concatenated,
 )
 from bayesgen.typing import (
     DataFrame,
-    DataTree,
-    Encoded,
     Joint,
     Self,
     unchecked,
@@ -254,10 +247,6 @@ class StackedClassifier(Classifier):
         self.groups = groups
         self.random_state = random_state
         self.progress = progress
-
-    def _record_seconds(self, seconds: float) -> None:
-        report = dataclasses.replace(self._weighed.report, seconds=seconds)
-        self._weighed = self._weighed.with_report(report)
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -655,7 +644,7 @@ class StackedClassifier(Classifier):
     # -- the posterior, and rows as its members read them ------------------------------------------
 
     @property
-    def fitted_(self) -> FittedStack:  # ty: ignore[incompatible-property-override]
+    def fitted_(self) -> FittedStack:
         """The fitted model: the members, and what was learned of them."""
         weighed = vars(self).get("_weighed")
         if weighed is None:
@@ -663,13 +652,10 @@ class StackedClassifier(Classifier):
         members = {name: member.fitted_ for name, member in self.members_.items()}
         return FittedStack.of(members, weighed, self.unseen, type(self).__name__)
 
-    def _fitted(self) -> FittedStack:
-        check_is_fitted(self)
-        return self.fitted_
-
-    def _mixture(self) -> Mixture:
-        """Return the weighted mean of the members, before tempering and pooling."""
-        return cast(Mixture, self._fitted_posterior().components)
+    @fitted_.setter
+    def fitted_(self, fitted: FittedStack) -> None:  # ty: ignore[incompatible-property-override]
+        self._weighed, parts = fitted.weighed, fitted.members.by_name
+        self.members_ = {name: one._holding(parts[name]) for name, one in self.members_.items()}
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -685,55 +671,6 @@ class StackedClassifier(Classifier):
         used = set().union(*(state.schema.used() for state in states))
         return ColumnsOfFit(names, used, states[0].schema.container)
 
-    def _dependence(self) -> DataFrame | None:
-        frames = (member._dependence() for member in self.members_.values())
-        return next((frame for frame in frames if frame is not None), None)
-
-    # -- results beyond those of the posterior -----------------------------------------------------
-
-    def sample(
-        self, n: int = 1, y: Hashable = None, random_state: object = None
-    ) -> tuple[object, np.ndarray]:
-        """Return n simulated rows, in the container type of the training table, and their labels.
-
-        Each row is simulated by a member with a density over the columns, drawn with probability
-        proportional to its weight, or, if a class is stated, to its weight times P(y given data).
-
-        Args:
-            n: number of rows.
-            y: the class of all rows, one of `classes_`; None: the class of each row is drawn from
-                P(y given data).
-            random_state: seed; None: that of the stack.
-
-        Raises:
-            InvalidArgument: n is not a count, or y is not a class.
-
-        Example:
-            >>> import bayesgen as bg
-            >>> X, y = bg.datasets.load_iris()
-            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()], random_state=0)
-            >>> rows, labels = stack.fit(X, y).sample(2, y="setosa", random_state=0)
-            >>> rows.shape, labels.tolist()
-            ((2, 4), ['setosa', 'setosa'])
-        """
-        return self._sampled(n, random_state, gaps=True, own=y)
-
-    def _sampled(
-        self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
-    ) -> tuple[object, np.ndarray]:
-        shares = self._mixture().density_shares(validation.code_of("y", own, self.classes_))
-        shares = shares[: len(self.members_)]  # a forest, the last one, has no density
-        n = arguments.count("n", n)
-        rng = check_random_state(arguments.seed(self._source_of(random_state)))
-        counts = rng.multinomial(n, shares)
-        parts = [
-            member._sampled(int(count), rng, gaps=gaps, own=own)
-            for member, count in zip(self.members_.values(), counts, strict=True)
-            if count
-        ]
-        tables, labels = zip(*parts, strict=True)
-        return concatenated(tables), np.concatenate(labels)
-
     def _prior_model(self, X: object, y: object) -> PriorModel:
         raise unsupported(
             "the prior of a stack",
@@ -741,52 +678,6 @@ class StackedClassifier(Classifier):
             "be drawn from",
             "Ask a member, such as bg.LDA().",
         )
-
-    def _simulated(self, n: int) -> Encoded:
-        return self._read_rows(self._sampled(n, 0, gaps=False)[0]).encoded
-
-    @deduplicate_warnings()
-    @unchecked  # options are those of the members
-    def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
-        """Return an xarray.DataTree of the weights and of each member's tree, by member name.
-
-        Args:
-            X: as in the members' `to_datatree`.
-            y: as there.
-            options: as there.
-        """
-        check_is_fitted(self)
-        trees = {n: member.to_datatree(X, y, **options) for n, member in self.members_.items()}
-        return diagnose.trees_of_members(trees, self.weights_)
-
-    @unchecked  # options are those of the members
-    def summary(self, **options: Any) -> DataFrame:
-        """Return a DataFrame of every member's parameters, by "member/parameter".
-
-        Args:
-            options: of the members' `summary`.
-
-        Example:
-            >>> import bayesgen as bg
-            >>> X, y = bg.datasets.load_iris()
-            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
-            >>> table = stack.summary(kind="stats", ci_prob=0.9)
-            >>> round(float(table.loc["lda/normal.mean[setosa, petal_length]", "mean"]), 1)
-            1.5
-        """
-        check_is_fitted(self)
-        tables = {name: member.summary(**options) for name, member in self.members_.items()}
-        return diagnose.summary_of_members(tables)
-
-    def _program_parts(self, name: str) -> list[str]:
-        """Return the functions of members, with a comment in place of those that have none."""
-        parts = []
-        for member, clf in self.members_.items():
-            try:
-                parts += clf._program_parts(f"{name}_{member}")
-            except BayesgenError as error:
-                parts.append(f"# {member}: {error}")
-        return parts
 
     def members_table(self) -> DataFrame:
         """Return a DataFrame of the members and interactions: their scores, evidence and weights.
@@ -822,18 +713,6 @@ class StackedClassifier(Classifier):
         check_is_fitted(self)
         return self._weighed.pool_share
 
-    def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
-        """Return a fitted copy with other class probabilities: `Classifier.with_class_prior`."""
-        check_is_fitted(self)
-        members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
-        other = copy.copy(self)
-        if isinstance(class_prior, Prevalence):
-            class_prior = class_prior.draws.mean(axis=0)
-        other._weighed = self._weighed.with_class_prior(class_prior)
-        other.class_prior = other._weighed.class_prior
-        other.members_ = members
-        return other
-
     def save(self, path: str | os.PathLike, *, rows: bool = False) -> None:
         """Write the fitted stack to a file, which `bayesgen.load` reads; see `Classifier.save`.
 
@@ -859,10 +738,6 @@ class StackedClassifier(Classifier):
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw the members' weights and the temperature."""
         return WeightDisplay.from_estimator(self, ax=ax)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether the stack is fitted."""
-        return hasattr(self, "members_")
 
 
 # -- members ---------------------------------------------------------------------------------------

@@ -231,12 +231,16 @@ def over_column_sets(likelihood: Likelihood) -> Likelihood:
     return HyperparameterMixture.of(members)
 
 
-def dependence(likelihood: HyperparameterMixture) -> tuple[np.ndarray, np.ndarray]:
+def dependence_of(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the probability that each column depends on the class, and its log Bayes factor.
 
-    likelihood: an average over sets of columns, updated; both are means over its priors.
+    Both are means over the priors of an average over sets of columns, updated; None of others.
     """
+    if not isinstance(likelihood, HyperparameterMixture):
+        return None
     members = [member for member in likelihood.members if isinstance(member, ColumnSets)]
+    if not members:
+        return None
     weight = np.exp(likelihood.log_weight)
     probability = weight @ np.stack([member.relevance for member in members])
     return probability, weight @ np.stack([member.log_bayes_factor for member in members])

@@ -343,7 +343,7 @@ def test_draws_of_a_stack_read_the_pattern_as_its_probabilities_do():
     gone = np.random.default_rng(3).random(300) < np.where(y == "ill", 0.45, 0.2)
     X = X.assign(**{f"copy {i}": np.where(gone, np.nan, X["dose"] ** 2 + i) for i in range(4)})
     stack = bg.StackedClassifier(random_state=0).fit(X, y)
-    mixture, encoded = stack._mixture(), stack._read_rows(X[:5]).encoded
+    mixture, encoded = stack.fitted_.posterior.components, stack._read_rows(X[:5]).encoded
     name, *_ = mixture.split
     own, member = list(mixture.members).index(name), mixture.members[name]
     weights = member.readout.pool.mean_weights

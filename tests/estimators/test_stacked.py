@@ -102,7 +102,7 @@ def test_the_pool_weighs_the_blocks_of_one_member(members, split, tmp_path):
     stack.save(tmp_path / "stack.bgm")
     weights = stack._weighed.readout.pool.mean_weights
     for fitted in (stack, copy.deepcopy(stack), bg.load(tmp_path / "stack.bgm")):
-        mixture = fitted._mixture()
+        mixture = fitted.fitted_.posterior.components
         assert mixture.split == split
         blocks = sum(len(mixture.members[name].families) for name in split)
         assert len(weights) == len(mixture.members) + blocks

@@ -6,11 +6,13 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Float
+from sklearn.utils import check_random_state
 
-from bayesgen import diagnose, explain
+from bayesgen import arguments, diagnose, explain
 from bayesgen.calibrate import log_loss_at
 from bayesgen.classes import Spec
 from bayesgen.errors import (
+    BayesgenError,
     BayesgenWarning,
     NoAttribute,
     UnsupportedOperation,
@@ -32,15 +34,16 @@ from bayesgen.model import Reader
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Reading
-from bayesgen.table import Name, Table, with_column
+from bayesgen.table import Name, Table, concatenated, read_table, with_column
 from bayesgen.typing import (
     DataFrame,
+    DataTree,
     ELPDData,
     Encoded,
     Joint,
     Keys,
+    Labels,
     Membership,
-    Self,
     Traceable,
     Weights,
 )
@@ -142,13 +145,6 @@ class Members:
                 cells[pattern] = tuple(cell)
         return cells
 
-    def with_class_prior(self, class_prior: Spec | Prevalence) -> "Members":
-        """Return the same members under other class probabilities."""
-        changed = {
-            name: member.with_class_prior(class_prior) for name, member in self.by_name.items()
-        }
-        return dataclasses.replace(self, by_name=changed)
-
     def imputable(self, rows: explain.Rows, imputers: tuple[bool, ...], what: str) -> "StackRows":
         """Return rows whose missing cells can be imputed; raise if no member can.
 
@@ -229,10 +225,12 @@ class StackRows(explain.Rows):
 class FittedStack(Fitted):
     """Fitted members.
 
-    state: of the first one. members: all. columns: those of the table.
+    state: of the first one. members: all. weighed: what was learned of them. columns: those of the
+    table.
     """
 
     members: Members = dataclasses.field(kw_only=True)
+    weighed: WeighedStack = dataclasses.field(kw_only=True)
     columns: tuple[Name, ...] = dataclasses.field(kw_only=True)
 
     @classmethod
@@ -258,8 +256,31 @@ class FittedStack(Fitted):
             estimator=estimator,
             left_out=weighed.left_out,
             members=members,
+            weighed=weighed,
             columns=next((columns for columns in names if columns), ()),
         )
+
+    # -- the same, otherwise -----------------------------------------------------------------------
+
+    def _of(self, members: Mapping[str, Fitted], weighed: WeighedStack) -> "FittedStack":
+        """Return the stack of other members, or weighed otherwise."""
+        return FittedStack.of(members, weighed, self.unseen, self.estimator)
+
+    def with_report(self, report: Report) -> "FittedStack":
+        """Return the model with another report."""
+        return self._of(self.members.by_name, self.weighed.with_report(report))
+
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> "FittedStack":
+        """Return the same model under other class probabilities, those of every member."""
+        members = {
+            name: member.with_class_prior(class_prior)
+            for name, member in self.members.by_name.items()
+        }
+        if isinstance(class_prior, Prevalence):
+            class_prior = class_prior.draws.mean(axis=0)
+        return self._of(members, self.weighed.with_class_prior(class_prior))
+
+    # -- rows as the members read them -------------------------------------------------------------
 
     def log_evidence(self) -> float:
         """Raise: the evidence is that of one model.
@@ -308,6 +329,67 @@ class FittedStack(Fitted):
         imputers = cast(Mixture, self.posterior.components).imputers
         return self.members.imputable(rows, imputers, what)
 
+    # -- simulated rows, and parameters ------------------------------------------------------------
+
+    def sampled(
+        self, n: int, random_state: object, own: int | None = None, *, gaps: bool = True
+    ) -> tuple[object, Labels]:
+        """Return n rows and class codes, each row drawn from one member; see `Fitted.sampled`.
+
+        Members with a density over the columns are drawn with probability proportional to their
+        weights, or, of rows of one class, to these times P(class given data).
+        """
+        shares = cast(Mixture, self.posterior.components).density_shares(own)
+        shares = shares[: len(self.members.by_name)]  # a forest, the last one, has no density
+        rng = check_random_state(arguments.seed(random_state))
+        counts = rng.multinomial(n, shares)
+        parts = [
+            member.sampled(int(count), rng, own, gaps=gaps)
+            for member, count in zip(self.members.by_name.values(), counts, strict=True)
+            if count
+        ]
+        tables, codes = zip(*parts, strict=True)
+        return concatenated(tables), np.concatenate(codes)
+
+    def simulated(self, n: int, seed: int) -> Encoded:
+        """Return n encoded rows of the posterior predictive, without missing cells."""
+        rows, _ = self.sampled(n, seed, gaps=False)
+        return self.read(read_table(rows), lambda: rows).encoded
+
+    def dependence(self) -> DataFrame | None:
+        """Return how probably columns depend on the class, of the first member that learned it."""
+        frames = (member.dependence() for member in self.members.by_name.values())
+        return next((frame for frame in frames if frame is not None), None)
+
+    def summary(self, random_state: object, draws: int, options: dict) -> DataFrame:
+        """Return arviz's summary of every member's parameters, by "member/parameter"."""
+        members = self.members.by_name.items()
+        tables = {name: member.summary(random_state, draws, options) for name, member in members}
+        return diagnose.summary_of_members(tables)
+
+    def datatree(
+        self, encoded: Encoded, y: Labels, random_state: object, draws: int, replicates: int
+    ) -> DataTree:
+        """Return an arviz DataTree of the weights, and of each member's tree, by its name."""
+        cells = cast(Mixture, self.posterior.components).by_member(encoded)
+        trees = {
+            name: member.datatree(cells[name], y, random_state, draws, replicates)
+            for name, member in self.members.by_name.items()
+        }
+        return diagnose.trees_of_members(trees, dict(self.weighed.weights))
+
+    def functions(self, name: str) -> list[str]:
+        """Return the functions of members, with a comment in place of those that have none."""
+        parts = []
+        for member, fitted in self.members.by_name.items():
+            try:
+                parts += fitted.functions(f"{name}_{member}")
+            except BayesgenError as error:
+                parts.append(f"# {member}: {error}")
+        return parts
+
+    # -- leave-one-out -----------------------------------------------------------------------------
+
     def loo(self, rows: LabelledRows, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
         if kind == "elpd":
@@ -323,11 +405,6 @@ class FittedStack(Fitted):
                 )
             )
         return super().loo(rows, kind)
-
-    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
-        """Return the same model under other class probabilities, those of every member."""
-        members = self.members.with_class_prior(class_prior)
-        return dataclasses.replace(super().with_class_prior(class_prior), members=members)
 
     def log_densities(self, rows: LabelledRows) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others.
