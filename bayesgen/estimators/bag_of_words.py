@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.classes import kept
 from bayesgen.errors import (
     BayesgenWarning,
     Cure,
@@ -25,7 +24,6 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.recipe import Recipe
-from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior
@@ -60,12 +58,9 @@ class WordsRecipe(Recipe):
         """Return counts, or which of them are above 0; see `Recipe.own_table`."""
         return table.presence() if self.binary else table
 
-    def waiting(self, state: TrainingState, prior: ClassPriorSpec | None = None) -> Fitted:
-        """Return the model of rows that inference has not seen; see `Recipe.waiting`."""
-        if not self.binary:
-            return super().waiting(state, prior)
-        prior = kept(self.class_prior) if prior is None else prior
-        return FittedPresence(state, prior, unseen=self.unseen, estimator=self.estimator)
+    @property
+    def _model(self) -> type[Fitted]:
+        return FittedPresence if self.binary else Fitted
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

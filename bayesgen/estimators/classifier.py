@@ -1,6 +1,5 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
-import copy
 import dataclasses
 import functools
 import os
@@ -205,7 +204,7 @@ class Classifier(Estimator):
         self._training = ()
         learner, state = learned_from(self, source, getattr(self, "progress", "auto"))
         vars(self).update(vars(learner))
-        return self._infer_again(state)
+        return self._hold(self._inferred_from(state), self._seed)
 
     @fitting
     def partial_fit(
@@ -287,7 +286,7 @@ class Classifier(Estimator):
         if self.state_.unlabelled is not None or other.state_.unlabelled is not None:
             learned.setdefault("unlabelled", self.unlabelled)
         if not learned:
-            return copy.copy(self)._infer_again(merging.merged(self.state_, other.state_))
+            return self._holding(self._inferred_from(merging.merged(self.state_, other.state_)))
         merging.require_rows(learned, earlier, later)
         both = with_its_rows(self)
         for rows in later:
@@ -332,7 +331,7 @@ class Classifier(Estimator):
             learned["unlabelled"] = self.unlabelled
         forgetting.require_statistics(learned)
         rows = self._training_rows(X, y, sample_weight, reset=False)
-        return self._infer_again(forgetting.remaining(self.state_, rows))
+        return self._hold(self._inferred_from(forgetting.remaining(self.state_, rows)), self._seed)
 
     # -- predictions -------------------------------------------------------------------------------
 
@@ -482,7 +481,8 @@ class Classifier(Estimator):
         Each row has its own draw of the parameters, so rows follow the posterior predictive: p(x, y
         given data), or p(x given y, data) if a class is stated. If the missing pattern is part of
         the model, it is simulated too and its cells are missing. Cells are neither rounded nor
-        clipped: whole or nonnegative numbers that are read as normal are simulated as normal.
+        clipped: whole or nonnegative numbers that are read as normal are simulated as normal. Each
+        row of a stack is from a member, drawn with probability proportional to its weight.
 
         Args:
             n: number of rows.
@@ -532,13 +532,13 @@ class Classifier(Estimator):
             ((500, 4), (500, 3))
         """
         n, rng = arguments.count("n", n), self._generator(random_state)
-        return prior_model.sampled(self._prior_model(X, y), n, (X, y), rng)
+        # rows that are read first set attributes
+        return prior_model.sampled(clone(self)._prior_model(X, y), n, (X, y), rng)
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
-        """Return the prior, with the guesses that are not stated from rows X, y."""
-        unfitted = clone(self)
-        rows = unfitted._training_rows(X, y, None, reset=True).labelled
-        return unfitted._recipe().prior(rows)
+        """Return the prior, with the guesses that are not stated from the first rows X, y."""
+        rows = self._training_rows(X, y, None, reset=True).labelled
+        return self._recipe().prior(rows)
 
     # -- new populations ---------------------------------------------------------------------------
 
@@ -1111,10 +1111,10 @@ class Classifier(Estimator):
         posterior_predictive and prior_predictive (tables simulated for the same labels),
         observed_data and constant_data. Levels are stored as codes. Every row counts once,
         regardless of its weight at fit. The tree of a NumPyro program (story=) has no predictive
-        groups; `sample` simulates its rows. No tree serves arviz's plot_loo_pit, which reads a log
-        density of each column for every draw; see `loo` and `plot_reliability`. Prior groups are
-        omitted for improper priors, and log_prior also if the prior as a whole has no density
-        (maximum likelihood, learned prior strengths).
+        groups; `sample` simulates its rows. That of a stack has a tree for each member. No tree
+        serves arviz's plot_loo_pit, which reads a log density of each column for every draw; see
+        `loo` and `plot_reliability`. Prior groups are omitted for improper priors, and log_prior
+        also if the prior as a whole has no density (maximum likelihood, learned prior strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with
         a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.
@@ -1154,6 +1154,8 @@ class Classifier(Estimator):
 
     def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
+
+        Parameters of a stack are those of its members, by "member/parameter".
 
         Args:
             draws: of a closed-form posterior.

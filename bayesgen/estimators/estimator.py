@@ -4,7 +4,7 @@ import abc
 import copy
 import dataclasses
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from bayesgen.estimators.column_blocks import (
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting
+from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.rows_of_fit import RowsOfFit
 from bayesgen.estimators.state import TrainingState
@@ -43,6 +44,8 @@ from bayesgen.schema import check_columns
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self
 
+ReadPart = Callable[[Callable[..., TrainingRows]], TrainingRows | None]
+"""(features, labels, weights -> training rows) -> those of a part of a source."""
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
 
@@ -153,6 +156,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, or of its likelihoods; returns self.
 
+        They hold from the next fit on.
+
         `likelihood__variance_rows` belongs to a single likelihood. In a mapping, `likelihood__age`
         is the likelihood of the column "age" and `likelihood__age__variance_rows` one of its
         arguments; several columns are joined by underscores, `likelihood__sex_class`.
@@ -242,10 +247,16 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         state = recipe.later_state(self.state_, calls, united)
         return recipe.waiting(state), self._seed, calls if learned else ()
 
-    def _accumulate(self, rows: TrainingRows) -> None:
-        """Add rows, in place; inference runs when its result is asked for."""
-        waiting, self._seed, _ = self._accumulated(rows)
-        self._wait(waiting)
+    def _accumulate(self, read: ReadPart) -> None:
+        """Add the rows of a part of a source, in place; inference runs when it is asked for.
+
+        read: how rows of this classifier become those of the part; None: they all weigh 0.
+        """
+        reset = not hasattr(self, "fitted_")
+        rows = read(functools.partial(self._training_rows, reset=reset))
+        if rows is not None:
+            waiting, self._seed, _ = self._accumulated(rows)
+            self._wait(waiting)
 
     def _wait(self, waiting: Fitted) -> None:
         """Replace the model by one that inference has not seen, in place."""
@@ -329,13 +340,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Run inference that waited; its report states how long that alone took."""
         return self._finish_fit(self.fitted_, self._seed)
 
-    def _infer_again(self, state: TrainingState, *, keeps_rows: bool = False) -> Self:
-        """Replace the training state, and run inference from it with the seed of the fit.
-
-        keeps_rows: whether the rows that were kept belong to it still.
-        """
+    def _inferred_from(self, state: TrainingState) -> Fitted:
+        """Return the model of another training state, inferred with the seed of the fit."""
         waiting = dataclasses.replace(self.fitted_, state=state, inferred=None)
-        return self._finish_fit(waiting, self._seed, self._training if keeps_rows else ())
+        return self._recipe().fitted(waiting, self._seed)[0]
 
     def _holding(self, fitted: Fitted) -> Self:
         """Return a copy with another fitted model, and the class probabilities stated for it."""
@@ -343,7 +351,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         if fitted is before:
             return self
         other = copy.copy(self)
-        other.fitted_ = fitted
+        other.fitted_, other.classes_ = fitted, fitted.state.classes
         if fitted.class_prior is not before.class_prior:
             other.class_prior = fitted.class_prior
         return other
@@ -458,7 +466,8 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fitted(self) -> Fitted:
         """Return the fitted model, after inference that waited."""
         self._settle()
-        check_is_fitted(self)
+        if not hasattr(self, "fitted_"):
+            check_is_fitted(self)  # raises
         return self.fitted_
 
     def _fit_with_rows(self) -> RowsOfFit:
@@ -535,4 +544,6 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             fitted.) Its `report_` is that of the fit, without the loss under an earlier class
             prior.
         """
-        return self._holding(self._fitted().with_class_prior(class_prior))
+        fitted = self._fitted()
+        report = without_loss_under_prior(fitted.posterior.report)
+        return self._holding(fitted.with_class_prior(class_prior).with_report(report))

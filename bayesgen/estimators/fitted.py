@@ -1,6 +1,7 @@
 """A fitted model: simulated rows, ArviZ trees, and predictions of its rows, each left out."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -13,7 +14,6 @@ from bayesgen.classes import Spec, prior_of_learning
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation, Words, words_of
 from bayesgen.errors.data import many_sparse_columns, sparse_for, too_few_classes
 from bayesgen.errors.operations import COMPARE, unsupported
-from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.program_text import model_functions
 from bayesgen.estimators.state import TrainingState
@@ -100,8 +100,7 @@ class Fitted:
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return the same model under other class probabilities."""
         stated, prior = class_prior_of(class_prior, self.state.classes, self.state.statistics.count)
-        report = without_loss_under_prior(self.posterior.report)
-        posterior = self.posterior.with_classes(prior).with_report(report)
+        posterior = self.posterior.with_classes(prior)
         return dataclasses.replace(self, inferred=posterior, class_prior=stated)
 
     def under_frequencies(self) -> Self:
@@ -159,8 +158,7 @@ class Fitted:
 
     def own_rows(self, rows: TrainingRows) -> TrainingRows:
         """Return training rows with the columns that the blocks read."""
-        table = self.own_table(rows.table, rows.raw)
-        return rows if table is rows.table else dataclasses.replace(rows, table=table)
+        return rows.as_read_by(self.own_table)
 
     def read(self, table: Table, raw: Callable[[], object] | None = None) -> ReadRows:
         """Return rows as the posterior reads them.
@@ -255,6 +253,28 @@ class Fitted:
     def pattern_blocks(self) -> list[str]:
         """Return the blocks of encoded rows that hold the missing pattern."""
         return self.state.pattern_blocks()
+
+    @functools.cached_property
+    def density_columns(self) -> frozenset:
+        """The columns, with kinds, that the density is over; none if they are derived."""
+        if self.derived:
+            return frozenset()
+        blocks, places = self.schema.blocks, self.state.column_positions().items()
+        columns = [(name, blocks[block][j].kind) for name, (block, j) in places]
+        pattern = self.state.pattern_positions().values()
+        return frozenset(columns + [(column.name, column.kind) for column, _ in pattern])
+
+    @functools.cached_property
+    def imputes(self) -> bool:
+        """Whether columns are read directly, and the cells of each can be imputed."""
+        if self.derived or not self.state.column_positions():
+            return False
+        try:
+            for block in self.posterior.families:
+                self.posterior.components.require_imputable(block)
+        except UnsupportedOperation:
+            return False
+        return True
 
     # -- simulated rows ----------------------------------------------------------------------------
 

@@ -51,8 +51,7 @@ class Recipe:
 
     def own_rows(self, rows: TrainingRows) -> TrainingRows:
         """Return training rows with the columns that the blocks read."""
-        table = self.own_table(rows.table, rows.raw)
-        return rows if table is rows.table else dataclasses.replace(rows, table=table)
+        return rows.as_read_by(self.own_table)
 
     @property
     def is_program(self) -> bool:
@@ -123,7 +122,12 @@ class Recipe:
         prior: of the classes; None: that of the recipe.
         """
         prior = kept(self.class_prior) if prior is None else prior
-        return Fitted(state, prior, unseen=self.unseen, estimator=self.estimator)
+        return self._model(state, prior, unseen=self.unseen, estimator=self.estimator)
+
+    @property
+    def _model(self) -> type[Fitted]:
+        """The class of the model."""
+        return Fitted
 
     def fitted(
         self, waiting: Fitted, seed: int, seen: Sequence[TrainingRows] = ()

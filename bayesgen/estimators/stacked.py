@@ -1,6 +1,7 @@
 """Stacked classifier: members weighted and tempered by leave-one-out log scores."""
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -411,7 +412,8 @@ class StackedClassifier(Classifier):
         # by which the rows of the source are read
         self.members_ = {name: listed[name].fitted(member) for name, member in members.items()}
         self.classes_, self.left_out_ = classes, wide | failed
-        members = add_all_rows(self, members, source, sample.n_rows, self.progress)
+        read = functools.partial(self._training_rows, reset=False)
+        members = add_all_rows(members, source, read, sample.n_rows, self.progress)
         judged = judged_rows((rows,), classes, len(rows.table.names))
         unscaled = dataclasses.replace(rows, weight=sample.own)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Int
@@ -154,6 +154,13 @@ class TrainingRows:
     def to_keep(self, *, table: bool) -> "TrainingRows":
         """Return the rows without cached encodings, and without cells unless requested."""
         return dataclasses.replace(self, table=self.table if table else NO_CELLS)
+
+    def as_read_by(
+        self, own_table: Callable[[Table, Callable[[], object]], Table]
+    ) -> "TrainingRows":
+        """Return the rows with the columns that a model reads: `own_table` of a recipe or a fit."""
+        table = own_table(self.table, self.raw)
+        return self if table is self.table else dataclasses.replace(self, table=table)
 
     @classmethod
     def of_table(

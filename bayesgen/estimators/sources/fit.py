@@ -92,13 +92,12 @@ class LabelledSource:
         weight = None if self.weight is None else part.table[self.weight].to_numpy()
         return part.without(*self.beside), part.table[self.target].to_native(), weight
 
-    def rows(self, classifier: Estimator, part: Part, *, reset: bool) -> TrainingRows | None:
+    def rows(self, part: Part, read: Callable[..., TrainingRows]) -> TrainingRows | None:
         """Return the training rows of a part; None if all their weights are 0.
 
         Args:
-            classifier: that reads them.
             part: some rows.
-            reset: whether these are the first rows of a fit.
+            read: features, labels and weights -> training rows.
 
         Raises:
             BayesgenError: as in `partial_fit`, and rows without a label.
@@ -106,7 +105,7 @@ class LabelledSource:
         features, labels, weight = self.split(part)
         if weight is not None and not np.any(weight):
             return None
-        rows = classifier._training_rows(features.frame, labels, weight, reset=reset)
+        rows = read(features.frame, labels, weight)
         if rows.unlabelled is not None:
             raise self.no_label(len(rows.unlabelled.codes), len(part))
         return rows
@@ -222,10 +221,9 @@ def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C
     learner = with_its_rows(classifier)
     for part in parts:
         with part.located():
-            rows = labelled.rows(learner, part, reset=not hasattr(learner, "fitted_"))
-            if rows is None:
-                continue
-            learner._accumulate(rows)
+            learner._accumulate(functools.partial(labelled.rows, part))
+        if not hasattr(learner, "fitted_"):
+            continue  # all rows so far weigh 0
         for likelihood in learner.state_.likelihoods.values():
             if likelihood.keeps_rows:
                 raise needs_rows_in_memory(type(likelihood).__name__)
@@ -248,7 +246,7 @@ def learned_on_cluster(
     prototype = with_its_rows(learner)
     # the first rows come again in their partition
     state = learner.state_.without_rows()
-    prototype._wait(dataclasses.replace(learner.fitted_, state=state))
+    prototype.fitted_ = dataclasses.replace(learner.fitted_, state=state)
     # the dataframe itself stays here
     columns = Source(source.name, lambda _: iter(()), source.names)
     labelled = dataclasses.replace(labelled, source=columns)

@@ -15,7 +15,6 @@ from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
     NoAttribute,
-    UnsupportedOperation,
     deduplicate_warnings,
     warn,
 )
@@ -44,6 +43,7 @@ from bayesgen.typing import (
     Keys,
     Labels,
     Membership,
+    Self,
     Traceable,
     Weights,
 )
@@ -70,7 +70,7 @@ class Members:
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
         members = zip(densities, self.by_name.values(), strict=True)
-        imputers = tuple(dense and imputes(member) for dense, member in members)
+        imputers = tuple(dense and member.imputes for dense, member in members)
         pairs = self.interactions.pairs
         terms, reads = ({reader: pairs} if pairs else {}), {}
         if joint is not None:
@@ -89,7 +89,7 @@ class Members:
         is defined by the largest set of members that read columns alike, ties being broken by
         weight; where no member reads columns one by one, by all.
         """
-        columns = [density_columns(member) for member in self.by_name.values()]
+        columns = [member.density_columns for member in self.by_name.values()]
         weight = dict.fromkeys(columns, 0.0)
         for key, share in zip(columns, weights.tolist(), strict=True):
             weight[key] += share
@@ -262,13 +262,10 @@ class FittedStack(Fitted):
 
     # -- the same, otherwise -----------------------------------------------------------------------
 
-    def _of(self, members: Mapping[str, Fitted], weighed: WeighedStack) -> "FittedStack":
-        """Return the stack of other members, or weighed otherwise."""
-        return FittedStack.of(members, weighed, self.unseen, self.estimator)
-
-    def with_report(self, report: Report) -> "FittedStack":
+    def with_report(self, report: Report) -> Self:
         """Return the model with another report."""
-        return self._of(self.members.by_name, self.weighed.with_report(report))
+        weighed = self.weighed.with_report(report)
+        return dataclasses.replace(super().with_report(report), weighed=weighed)
 
     def with_class_prior(self, class_prior: Spec | Prevalence) -> "FittedStack":
         """Return the same model under other class probabilities, those of every member."""
@@ -278,7 +275,8 @@ class FittedStack(Fitted):
         }
         if isinstance(class_prior, Prevalence):
             class_prior = class_prior.draws.mean(axis=0)
-        return self._of(members, self.weighed.with_class_prior(class_prior))
+        weighed = self.weighed.with_class_prior(class_prior)
+        return FittedStack.of(members, weighed, self.unseen, self.estimator)
 
     # -- rows as the members read them -------------------------------------------------------------
 
@@ -428,30 +426,6 @@ class FittedStack(Fitted):
         of_pairs = mixture.of_terms(cells, lambda term, x: term.left_out(x, y, away))
         stacked = mixture.scores_from(left_out, of_pairs)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(stacked))
-
-
-def density_columns(member: Fitted) -> frozenset:
-    """Return the columns, with kinds, that the density of a member is over; none if derived."""
-    if member.derived:
-        return frozenset()
-    blocks, places = member.schema.blocks, member.state.column_positions().items()
-    columns = [(name, blocks[block][j].kind) for name, (block, j) in places]
-    pattern = [
-        (column.name, column.kind) for column, _ in member.state.pattern_positions().values()
-    ]
-    return frozenset(columns + pattern)
-
-
-def imputes(member: Fitted) -> bool:
-    """Return whether a member reads columns directly and can impute the cells of each."""
-    if member.derived or not member.state.column_positions():
-        return False
-    try:
-        for block in member.posterior.families:
-            member.posterior.components.require_imputable(block)
-    except UnsupportedOperation:
-        return False
-    return True
 
 
 def left_out_rows(

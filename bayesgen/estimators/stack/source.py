@@ -1,10 +1,9 @@
 """Statistics of all rows of a source, for members that were fitted to a sample of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bayesgen.errors import InvalidData
 from bayesgen.estimators import fit
-from bayesgen.estimators.estimator import Estimator
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.member import FittedMember
 from bayesgen.estimators.state import TrainingState
@@ -16,9 +15,9 @@ SAMPLED, ALL = "rows that weigh", "rows"
 
 
 def add_all_rows(
-    stack: Estimator,
     members: Mapping[str, FittedMember],
     labelled: LabelledSource,
+    read: Callable[..., TrainingRows],
     n_rows: int,
     progress: Progress,
 ) -> dict[str, FittedMember]:
@@ -28,9 +27,9 @@ def add_all_rows(
     and a member without a closed form gets the levels alone.
 
     Args:
-        stack: reads the rows.
         members: fitted to the sample.
         labelled: the source.
+        read: features, labels and weights -> training rows.
         n_rows: the number of its rows of weight above 0 when it was first read.
         progress: whether a bar is shown.
 
@@ -46,13 +45,13 @@ def add_all_rows(
     with labelled.parts(progress) as parts:
         for part in parts:
             with part.located():
-                rows = labelled.rows(stack, part, reset=False)
+                rows = labelled.rows(part, read)
                 if rows is None:
                     continue
                 n_read += len(rows.codes)
                 for name, member in members.items():
-                    read = member.fitted.own_rows(rows)
-                    states[name] = with_rows(member, states[name], read, closed=name in closed)
+                    own = member.fitted.own_rows(rows)
+                    states[name] = with_rows(member, states[name], own, closed=name in closed)
     if n_read != n_rows:
         raise InvalidData(
             "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads "

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping
 
 from bayesgen.classes import Spec, kept
-from bayesgen.estimators.judged_rows import without_loss_under_prior
 from bayesgen.inference import Pooled, Readout, Report
 from bayesgen.interactions import Interactions
 from bayesgen.prevalence import LeftOutRows
@@ -55,5 +54,4 @@ class WeighedStack:
 
     def with_class_prior(self, class_prior: Spec) -> Self:
         """Return the same under other class probabilities."""
-        report = without_loss_under_prior(self.report)
-        return dataclasses.replace(self, class_prior=kept(class_prior), report=report)
+        return dataclasses.replace(self, class_prior=kept(class_prior))
