@@ -21,12 +21,12 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.column_blocks import Blocks, Unseen
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Method, Posterior
+from bayesgen.inference import Asked, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
@@ -123,9 +123,9 @@ class BagOfWords(Classifier):
     rows_per_word: float | None = None
     vectorizer: object = None
     class_prior: ClassPriorSpec = 1.0
-    inference: str | Method = "auto"
+    inference: Asked = "auto"
     temper: Temper = None
-    unseen: str = "missing"
+    unseen: Unseen = "missing"
     unlabelled: Unlabelled = "learn"
     random_state: object = None
 

@@ -51,6 +51,8 @@ from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Sel
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
 
+SetMethod = Literal["auto", "full", "left_out"]
+PrevalenceMethod = Literal["auto", "density", "left_out"]
 Decisions = Shaped[np.ndarray, " row"]
 SIMULATED_CELLS = 256
 """Simulated cells for each class, of each missing number, of `conditional` and `feature_value`."""
@@ -410,6 +412,32 @@ class Classifier(Estimator):
         """
         return self._read_rows(X).class_draws(self.classes_)
 
+    @overload
+    def predict_set(
+        self,
+        X: object,
+        coverage: float = ...,
+        *,
+        by: Hashable = ...,
+        method: SetMethod = ...,
+        return_method: Literal[False] = ...,
+        X_fit: object = ...,
+        y_fit: object = ...,
+        weight_fit: object = ...,
+    ) -> Sets: ...
+    @overload
+    def predict_set(
+        self,
+        X: object,
+        coverage: float = ...,
+        *,
+        by: Hashable = ...,
+        method: SetMethod = ...,
+        return_method: Literal[True],
+        X_fit: object = ...,
+        y_fit: object = ...,
+        weight_fit: object = ...,
+    ) -> tuple[Sets, str]: ...
     @answers_sources
     def predict_set(
         self,
@@ -417,7 +445,7 @@ class Classifier(Estimator):
         coverage: float = 0.9,
         *,
         by: Hashable = None,
-        method: str = "auto",
+        method: SetMethod = "auto",
         return_method: bool = False,
         X_fit: object = None,
         y_fit: object = None,
@@ -548,7 +576,7 @@ class Classifier(Estimator):
         X_new: object,
         *,
         prior: object = 1.0,
-        method: str = "auto",
+        method: PrevalenceMethod = "auto",
         draws: int = 1000,
         sample_weight: object = None,
         random_state: object = None,
@@ -782,7 +810,7 @@ class Classifier(Estimator):
         target: Hashable = ...,
         against: Hashable = ...,
         *,
-        order: str = ...,
+        order: Literal["columns", "shapley"] = ...,
         interval: None = ...,
         return_error: Literal[False] = ...,
         random_state: object = ...,
@@ -794,7 +822,7 @@ class Classifier(Estimator):
         target: Hashable = ...,
         against: Hashable = ...,
         *,
-        order: str = ...,
+        order: Literal["columns", "shapley"] = ...,
         interval: float | str | None = ...,
         return_error: bool = ...,
         random_state: object = ...,
@@ -805,7 +833,7 @@ class Classifier(Estimator):
         target: Hashable = None,
         against: Hashable = None,
         *,
-        order: str = "columns",
+        order: Literal["columns", "shapley"] = "columns",
         interval: float | str | None = None,
         return_error: bool = False,
         random_state: object = 0,

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from numbers import Integral
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -21,8 +22,15 @@ Spec = str | Likelihood | Mapping
 Blocks = dict[str, tuple[Likelihood, Names]]
 """Block name -> its likelihood and the names of its columns."""
 
-PATTERNS = ("ignorable", "informative", "learn")
+Remainder = Literal["auto", "drop"] | None
+"""What remainder= may be: what becomes of columns that a mapping of likelihoods omits."""
+
+Missing = Literal["ignorable", "informative", "learn"]
 """What missing= may be."""
+PATTERNS: tuple[str, ...] = get_args(Missing)
+
+Unseen = Literal["missing", "error"]
+"""What unseen= may be."""
 
 TAKEN = ("class", GROUPS)
 """Names of no block: the class prior stands under the first one beside the blocks."""

@@ -11,11 +11,11 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, features
+from bayesgen.estimators.column_blocks import Blocks, Missing, Unseen, features
 from bayesgen.estimators.linear import discriminant_axes
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Method
+from bayesgen.inference import Asked
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
@@ -57,13 +57,13 @@ class Discriminant(Classifier):
     scale: Guess = None
     covariance_rows: Guess = None
     prior: Prior = "conjugate"
-    levels: str = "refuse"
+    levels: Literal["refuse", "indicators"] = "refuse"
     power_transform: bool = False
     class_prior: ClassPriorSpec = 1.0
-    inference: str | Method = "auto"
+    inference: Asked = "auto"
     temper: Temper = None
-    missing: str = "ignorable"
-    unseen: str = "missing"
+    missing: Missing = "ignorable"
+    unseen: Unseen = "missing"
     unlabelled: Unlabelled = "learn"
     groups: Name | None = None
     random_state: object = None

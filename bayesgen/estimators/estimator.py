@@ -5,7 +5,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from bayesgen.errors.data import no_target
 from bayesgen.estimators import parameters, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import (
     Blocks,
+    Missing,
+    Remainder,
+    Unseen,
     column_keys,
     reads_sparse,
     refuses_negative,
@@ -37,7 +40,7 @@ from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation
 from bayesgen.estimators.updates.merging import united_classes
-from bayesgen.inference import Method, Posterior, Report
+from bayesgen.inference import Asked, Posterior, Report
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import check_columns
@@ -70,14 +73,14 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
     """
 
     class_prior: Spec
-    inference: str | Method
+    inference: Asked
     temper: Temper
     likelihood: LikelihoodSpec
-    remainder: str | None = None
+    remainder: Remainder = None
     power_transform: bool = False
-    bins: int | str | None = None
-    missing: str = "ignorable"
-    unseen: str
+    bins: int | Literal["auto"] | None = None
+    missing: Missing = "ignorable"
+    unseen: Unseen
     unlabelled: unlabelled_fit.Weight = "learn"
     groups: Name | None = None
     random_state: object

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import program_classifier, unlabelled_fit
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign
+from bayesgen.estimators.column_blocks import Blocks, Missing, Remainder, Spec, Unseen, assign
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.prior_model import ProgramPrior
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
@@ -20,7 +20,7 @@ from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.unlabelled_fit import stated_weight
-from bayesgen.inference import Method
+from bayesgen.inference import Asked
 from bayesgen.likelihoods.description import source
 from bayesgen.table import Name, Table
 from bayesgen.typing import Joint
@@ -50,8 +50,13 @@ class ProgramRecipe(Recipe):
     def first_state(self, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
         """Return the training state of the program; see `Recipe.first_state`."""
         missing = None if self.missing == "ignorable" else self.missing
-        stated = {"temper": self.temper, "power_transform": self.power_transform or None}
-        stated |= {"missing": missing, "bins": self.bins, "groups": self.groups}
+        stated = {
+            "temper": self.temper,
+            "power_transform": self.power_transform or None,
+            "missing": missing,
+            "bins": self.bins,
+            "groups": self.groups,
+        }
         for name, value in stated.items():
             if value is not None:
                 raise unsupported(
@@ -139,14 +144,14 @@ class GenerativeClassifier(Classifier):
     likelihood: Spec = "auto"
     _: dataclasses.KW_ONLY
     story: Callable | None = None
-    remainder: str | None = None
+    remainder: Remainder = None
     class_prior: ClassPriorSpec = 1.0
-    inference: str | Method = "auto"
+    inference: Asked = "auto"
     power_transform: bool = False
-    bins: int | str | None = None
+    bins: int | Literal["auto"] | None = None
     temper: Temper = None
-    missing: str = "ignorable"
-    unseen: str = "missing"
+    missing: Missing = "ignorable"
+    unseen: Unseen = "missing"
     unlabelled: Unlabelled = "learn"
     groups: Name | None = None
     random_state: object = None

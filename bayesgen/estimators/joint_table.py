@@ -8,10 +8,10 @@ from jaxtyping import Num
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, features
+from bayesgen.estimators.column_blocks import Blocks, Missing, Unseen, features
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Method
+from bayesgen.inference import Asked
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Name, Table
 
@@ -54,10 +54,10 @@ class JointTable(Classifier):
     probs: float | Num[np.ndarray, "..."] | Literal["uniform"] | None = None
     rows: float | int | Num[np.ndarray, "..."] = 8.0
     class_prior: ClassPriorSpec = 1.0
-    inference: str | Method = "auto"
+    inference: Asked = "auto"
     temper: Temper = None
-    missing: str = "ignorable"
-    unseen: str = "missing"
+    missing: Missing = "ignorable"
+    unseen: Unseen = "missing"
     unlabelled: Unlabelled = "learn"
     groups: Name | None = None
     random_state: object = None

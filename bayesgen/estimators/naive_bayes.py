@@ -1,18 +1,27 @@
 """Naive Bayes: columns are independent given the class."""
 
 import dataclasses
+from typing import Literal
 
 from bayesgen.arguments import one_of
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, split
+from bayesgen.estimators.column_blocks import (
+    Blocks,
+    Missing,
+    Remainder,
+    Spec,
+    Unseen,
+    assign,
+    split,
+)
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Method, Pooled
+from bayesgen.inference import Asked, Pooled
 from bayesgen.likelihoods.column_sets import over_column_sets
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -67,15 +76,15 @@ class NaiveBayes(Classifier):
 
     likelihood: Spec = "auto"
     _: dataclasses.KW_ONLY
-    remainder: str | None = None
+    remainder: Remainder = None
     class_prior: ClassPriorSpec = 1.0
-    inference: str | Method = "auto"
+    inference: Asked = "auto"
     power_transform: bool = False
-    bins: int | str | None = None
+    bins: int | Literal["auto"] | None = None
     temper: Temper = None
-    columns: str = "all"
-    missing: str = "ignorable"
-    unseen: str = "missing"
+    columns: Literal["all", "average"] = "all"
+    missing: Missing = "ignorable"
+    unseen: Unseen = "missing"
     unlabelled: Unlabelled = "learn"
     groups: Name | None = None
     random_state: object = None

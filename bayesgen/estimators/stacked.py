@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import PATTERNS, Blocks
+from bayesgen.estimators.column_blocks import PATTERNS, Blocks, Missing, Unseen
 from bayesgen.estimators.estimator import ColumnsOfFit
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
@@ -58,9 +58,7 @@ from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
-from bayesgen.inference import (
-    Method,
-)
+from bayesgen.inference import Asked
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -219,7 +217,7 @@ class StackedClassifier(Classifier):
         np.float64(0.2)
     """
 
-    inference: str | Method = "stacked"
+    inference: Asked = "auto"
     """No argument: each member has its own."""
     _seed: int = 0
 
@@ -229,10 +227,10 @@ class StackedClassifier(Classifier):
         members: MembersSpec = "auto",
         *,
         temper: Temper = "learn",
-        pool: str | None = "learn",
+        pool: Literal["learn"] | None = "learn",
         class_prior: ClassPriorSpec = 1.0,
-        missing: str = "learn",
-        unseen: str = "missing",
+        missing: Missing = "learn",
+        unseen: Unseen = "missing",
         unlabelled: Unlabelled = "learn",
         groups: Name | None = None,
         random_state: object = None,

@@ -1,6 +1,7 @@
 """Powers of the likelihood of a fitted model, stated or learned from its rows, left out."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.typing import Membership
 
-Temper = str | float | int | None
+Temper = Literal["learn", "columns"] | float | int | None
 """None: the model as it is; a power above 0; "learn"; or "columns", a power for each block."""
 
 

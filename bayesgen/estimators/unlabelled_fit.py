@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, cast
+from typing import Literal, NoReturn, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -55,7 +55,7 @@ from bayesgen.problem import Problem
 from bayesgen.typing import Joint
 
 LEARN = "learn"
-Weight = str | float | int | None
+Weight = Literal["learn"] | float | int | None
 """The argument unlabelled=: "learn", the weight of an unlabeled row, or None: refuse such rows."""
 
 WITHOUT_THEM = Cure(

@@ -1,5 +1,7 @@
 """Inference: the methods that `inference=` selects, each returning a `Posterior`."""
 
+from typing import Literal
+
 from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.operations import no_closed_form, unsupported
@@ -35,6 +37,8 @@ from bayesgen.inference.scores import log_odds as log_odds
 from bayesgen.problem import Problem
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
+Asked = Method | Literal["auto", "exact", "expected", "mle", "map", "svi", "nuts"]
+"""What inference= may be."""
 CLOSED = Exact | Expected | Augmentation
 """Methods that rest on a closed form: of all rows, or of rows whose missing cells were filled."""
 BY_NAME: dict[str, Method] = {
