@@ -155,9 +155,13 @@ def warn_impossible_rows(joint: Joint) -> Bool[np.ndarray, " row"]:
     if impossible.any():
         warn(
             DegenerateEstimate(
-                "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood "
-                "gives probability 0 to what was never observed); they get the class prior.",
-                Cure("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
+                "{count:,} of {n_rows:rows} are impossible under every class (a cell lies outside "
+                "the support of its likelihood, or maximum likelihood gives probability 0 to what "
+                "was never observed); they get the class prior.",
+                Cure(
+                    "Correct such cells, or fit with inference='map' or 'exact'.",
+                    "Correct such cells, or fit with --inference map or exact.",
+                ),
                 count=int(impossible.sum()),
                 n_rows=len(joint),
             )

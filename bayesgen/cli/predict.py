@@ -71,7 +71,7 @@ def predict_rows(
     classifier = options.with_prior(load(model), prior)
     source = open_data(data, csv, batch)
     keep = tuple(dict.fromkeys(keep))
-    answers = Answers.with_density(classifier, interval=interval, draws=draws, coverage=coverage)
+    answers = Answers.of_command(classifier, interval=interval, draws=draws, coverage=coverage)
     if draws and not json and (out is None or out.suffix == ".csv"):
         raise options.UnusableOptions(
             "--draws are lists, which CSV cannot hold. Add --out answers.parquet."

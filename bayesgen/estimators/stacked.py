@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.classes import is_stated
+from bayesgen.classes import class_prior, is_stated, require_possible
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
@@ -31,7 +31,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import PATTERNS, Blocks, Missing, Unseen
+from bayesgen.estimators.column_blocks import PATTERNS, Blocks, Missing, Unseen, features
 from bayesgen.estimators.estimator import ColumnsOfFit
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
@@ -60,10 +60,11 @@ from bayesgen.estimators.updates.forgetting import too_few_left
 from bayesgen.estimators.updates.merging import require_same_model, united_classes
 from bayesgen.inference import Asked
 from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.powers import stated_powers
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import check_spreads
+from bayesgen.schema import UNSEEN, check_spreads
 from bayesgen.table import (
     Name,
     Table,
@@ -88,6 +89,7 @@ ROWS_OF_TWO = Cure(
     "second one arrives, use bg.NaiveBayes().partial_fit(X, y, classes=[...]).",
     "Check the rows of the file, and --target.",
 )
+POOLS = ("learn", None)
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
 MembersSpec = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
@@ -404,8 +406,8 @@ class StackedClassifier(Classifier):
         Their structure, power transforms, bins and kernels are those of the sample, each of whose
         rows is left out of the statistics with the weight that it has in them.
         """
-        listed, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
         classes = rows.classes
+        listed, wide = self._new_members(rows, classes), self._left_out_as_wide(rows.table)
         members, failed = self._tried(listed, lambda one: one.member.fit(rows, classes))
         # by which the rows of the source are read
         self.members_ = {name: listed[name].fitted(member) for name, member in members.items()}
@@ -441,17 +443,29 @@ class StackedClassifier(Classifier):
         self._weighed = self._weighed.with_report(report)
         return self
 
-    def _new_members(self, rows: TrainingRows) -> "dict[str, Listed]":
-        """Return the members to fit to the first rows."""
-        arguments.seed(self.random_state)
+    def _new_members(self, rows: TrainingRows, classes: np.ndarray) -> "dict[str, Listed]":
+        """Return the members to fit to the first rows; classes: including those of the rows."""
         if len(rows.present) < 2:
             raise fewer_than_two_classes(rows, ROWS_OF_TWO)
         table = rows.labelled.table
+        self._check_arguments(table, classes)
         if parameters.is_automatic(self.members):
             # whatever each of them reads: a forest of such columns would be all that is left
             check_spreads(rows.table)
             announce(table, len(rows.present), self._structures(table))
         return self._listed(table)
+
+    def _check_arguments(self, table: Table, classes: np.ndarray) -> None:
+        """Refuse arguments before any member is fitted, whose failure would speak of the member."""
+        arguments.seed(self.random_state)
+        arguments.one_of("pool", self.pool, POOLS)
+        arguments.one_of("missing", self.missing, PATTERNS)
+        arguments.one_of("unseen", self.unseen, UNSEEN)
+        if not (isinstance(self.temper, str | None) and self.temper in ("learn", None)):
+            stated_powers(self.temper)
+        class_prior(self.class_prior, classes, np.ones(len(classes)), frequencies=False)
+        require_possible(self.class_prior, classes)
+        features(table, self.groups)
 
     def _noted_columns(self) -> dict[str, object]:
         """Return the attributes on the number and the names of the columns, for the members too."""
@@ -461,7 +475,7 @@ class StackedClassifier(Classifier):
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to rows; classes: sorted, including those of the rows."""
         rows = rows.by_content()
-        listed, wide = self._new_members(rows), self._left_out_as_wide(rows.table)
+        listed, wide = self._new_members(rows, classes), self._left_out_as_wide(rows.table)
         judged = judged_rows((rows,), classes, _width(rows.table))
         positions = rows.positions().tolist()
 
@@ -495,7 +509,7 @@ class StackedClassifier(Classifier):
                 name: Listed.of(own, class_prior=own.class_prior if stated is None else stated)
                 for name, own in members.items()
             }
-        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+        reads = self.missing != "ignorable"
         options: dict = {name: getattr(self, name) for name in (*SHARED, "groups")}
         # the stack learns how much the pattern counts from what it asks of members anyway
         options |= {"inference": "expected", "missing": "informative" if reads else "ignorable"}
@@ -606,7 +620,7 @@ class StackedClassifier(Classifier):
         members = {name: one.member for name, one in found.items()}
         judgements = {name: one.scores for name, one in found.items()}
         classes = next(iter(members.values())).state.classes
-        pool = arguments.one_of("pool", self.pool, ["learn", None]) is not None
+        pool = self.pool is not None
         seed = arguments.drawn_seed(self.random_state) if pool else 0
         asked = Weighing(
             self.temper,

@@ -13,7 +13,13 @@ from scipy.special import logit
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import Likelihood, Statistics
-from bayesgen.likelihoods.columnwise import Cell, Columnwise, dense_predictive, sum_of_cells
+from bayesgen.likelihoods.columnwise import (
+    Cell,
+    Columnwise,
+    dense_predictive,
+    impossible_outside,
+    sum_of_cells,
+)
 from bayesgen.likelihoods.description import Description
 from bayesgen.likelihoods.hyperparameter_mixture import Averaged, HyperparameterMixture
 from bayesgen.likelihoods.selection import Selection
@@ -133,7 +139,8 @@ class ColumnSets(Averaged):
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
-        return dense_predictive(self.log_predictive_paired, self._n_classes, len(self.log_weight))
+        score = dense_predictive(self.log_predictive_paired, self._n_classes, len(self.log_weight))
+        return impossible_outside(self, score)
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, issparse
 from bayesgen.likelihoods import sparse, supports
 from bayesgen.likelihoods.base import (
     CHUNK_ROWS,
+    Likelihood,
     Repair,
     broadcast_guess,
     fill_cell_by_cell,
@@ -231,7 +232,8 @@ class Columnwise(ExponentialFamily[CellSums]):
         def cells(x: Cell, column: np.ndarray) -> Cell:
             return self.take("feature", column).log_predictive_cell(x)
 
-        return sparse.by_form(lambda: dense, lambda: sparse.cell_scores(p, cells))
+        score = sparse.by_form(lambda: dense, lambda: sparse.cell_scores(p, cells))
+        return impossible_outside(self, score)
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
@@ -245,7 +247,8 @@ class Columnwise(ExponentialFamily[CellSums]):
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class."""
-        return _UpdatedByRow(self, int(rng.integers(2**63)), n)
+        score = _UpdatedByRow(self, int(rng.integers(2**63)), n)
+        return impossible_outside(self, score, axis=1)
 
     def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
         """Return value -> n draws after one cell of that value in each class; None: before.
@@ -326,10 +329,11 @@ class Columnwise(ExponentialFamily[CellSums]):
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
         dense = super().log_density_fn
-        return sparse.by_form(
+        score = sparse.by_form(
             lambda: dense(params),
             lambda: sparse.linear_scores(self.cell, np.stack(self._weights(params), axis=-2)),
         )
+        return impossible_outside(self, score)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one simulated row for each label."""
@@ -386,6 +390,33 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return center and width of the posterior of unconstrained values, from draws."""
         draws = self.posterior(statistics).draw(np.random.default_rng(0), WHITENING_DRAWS)
         return supports.whitening(self.supports, draws)
+
+
+def impossible_outside(
+    part: Likelihood, score: Callable[..., np.ndarray], axis: int = 0
+) -> Callable[..., np.ndarray]:
+    """Return a log density of rows that is -inf where a cell lies outside the support.
+
+    The formulas of a family never meet such a cell: it is scored as a missing one.
+
+    Args:
+        part: whose support it is.
+        score: of rows, and of what comes after them.
+        axis: that of the rows in what it returns.
+    """
+
+    def log_density(x: Block, *more: np.ndarray) -> np.ndarray:
+        outside = part.out_of_support(x)
+        rows, columns = ((), ()) if outside is None else outside.nonzero()
+        if not len(rows):
+            return score(x, *more)
+        x = x.astype(float)
+        x[rows, columns] = np.nan
+        out = score(x, *more)
+        np.moveaxis(out, axis, 0)[rows] = -np.inf
+        return out
+
+    return log_density
 
 
 def sum_of_cells(log_density: Callable[[Cell], Cell], x: Block) -> Joint:

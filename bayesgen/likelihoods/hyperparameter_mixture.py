@@ -48,6 +48,8 @@ class Averaged(Conjugate[Statistics]):
     centred = _of_the_family("centred")
     n_levels = _of_the_family("n_levels")
     lost_levels = _of_the_family("lost_levels")
+    support = _of_the_family("support")
+    out_of_support = _of_the_family("out_of_support")
     strengths = _of_the_family("strengths")
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")

@@ -31,7 +31,9 @@ def of_one_each(
     def log_density(x: Block, own: np.ndarray) -> np.ndarray:
         each = [w + score(x) for w, score in zip(log_weight, predictives, strict=True)]
         logs = np.stack(np.broadcast_arrays(*each))
-        weight = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
+        total = np.logaddexp.reduce(logs, axis=0)
+        # a row that is impossible under every member is so under any of them
+        weight = np.exp(logs - np.where(np.isneginf(total), 0.0, total))
         steps = weight.cumsum(axis=0)[:-1, np.arange(len(x)), own]
         which = (level >= steps).sum(axis=0)
         out = np.empty((*own.shape, weight.shape[2]))

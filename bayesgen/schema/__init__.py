@@ -11,6 +11,7 @@ from bayesgen.schema.readings.reading import BlockSpec as BlockSpec
 from bayesgen.schema.readings.reading import IndicatorsOf as IndicatorsOf
 from bayesgen.schema.readings.reading import PatternOf as PatternOf
 from bayesgen.schema.schema import GROUPS as GROUPS
+from bayesgen.schema.schema import UNSEEN as UNSEEN
 from bayesgen.schema.schema import Schema as Schema
 from bayesgen.schema.schema import reads_as_numbers as reads_as_numbers
 from bayesgen.schema.sparse import Columns as Columns

@@ -41,6 +41,8 @@ from bayesgen.typing import Block, Encoded, Weights
 GROUPS = "group of a row"
 """The block of the column of groups, which no likelihood reads: a level of it that is absent from
 the fit is a new group, -1 as where it is missing."""
+UNSEEN = ("missing", "error")
+"""What levels that are absent from the fit may count as."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,8 @@ class Schema:
             InvalidData: an array has another number of columns than at fit; a column no longer
                 suits its block; see `unseen`.
         """
-        if unseen not in ("missing", "error"):
-            raise not_one_of("unseen", unseen, ("missing", "error"))
+        if unseen not in UNSEEN:
+            raise not_one_of("unseen", unseen, UNSEEN)
         if table.is_sparse:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)

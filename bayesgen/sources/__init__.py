@@ -4,6 +4,7 @@ from bayesgen.sources.answers import ANSWERS as ANSWERS
 from bayesgen.sources.answers import answer_schema as answer_schema
 from bayesgen.sources.answers import answer_stream as answer_stream
 from bayesgen.sources.answers import answer_table as answer_table
+from bayesgen.sources.answers import asked_by as asked_by
 from bayesgen.sources.cluster import Cluster as Cluster
 from bayesgen.sources.engines import source_of as source_of
 from bayesgen.sources.part import PART_ROWS as PART_ROWS

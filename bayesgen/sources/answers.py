@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ class Columns:
     the classes -> the values of the columns in their order, those of a word together. of_class:
     words before the name of each class, a column each. of_row: names of other columns. type: of the
     cells; LABEL: that of the classes. posterior: whether a point estimate has no such answer.
+    option: of `bayesgen predict`, by which the answer is asked for; "": it always answers so.
+    argument: of the verb, that the option states; "": the option is a flag.
     """
 
     verb: str
@@ -32,12 +34,21 @@ class Columns:
     of_row: tuple[str, ...] = ()
     type: pa.DataType | None = NUMBER
     posterior: bool = False
+    option: str = ""
+    argument: str = ""
 
     def fields(self, classes: np.ndarray) -> list[pa.Field]:
         """Return the columns of these classes."""
         names = [f"{word}_{label}" for word in self.of_class for label in classes]
         kind = pa.array(classes.tolist()).type if self.type is LABEL else self.type
         return [pa.field(name, kind) for name in (*names, *self.of_row)]
+
+    def asked(self, options: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the arguments of the verb that options of the command state; None: not asked."""
+        value = options[self.option] if self.option else True
+        if value is None or value is False:
+            return None
+        return {self.argument: value} if self.argument else {}
 
 
 ANSWERS = {
@@ -54,6 +65,8 @@ ANSWERS = {
         lambda intervals, _: intervals.transpose(2, 1, 0).reshape(-1, len(intervals)),
         of_class=("lower", "upper"),
         posterior=True,
+        option="interval",
+        argument="prob",
     ),
     "predict_draws": Columns(
         "predict_draws",
@@ -63,15 +76,30 @@ ANSWERS = {
         of_row=("weight",),
         type=DRAWS,
         posterior=True,
+        option="draws",
     ),
     "predict_set": Columns(
-        "predict_set", lambda sets, _: sets.T, of_class=("in_set",), type=pa.bool_()
+        "predict_set",
+        lambda sets, _: sets.T,
+        of_class=("in_set",),
+        type=pa.bool_(),
+        option="coverage",
+        argument="coverage",
     ),
     "score_samples": Columns(
         "score_samples", lambda density, _: [density], of_row=("log_density",)
     ),
 }
-"""Verb -> the columns of its answer."""
+"""Verb -> the columns of its answer, in the order in which the command writes them."""
+
+
+def asked_by(options: Mapping[str, Any]) -> dict[str, Mapping[str, object]]:
+    """Return the verbs by which `bayesgen predict` answers, and their arguments.
+
+    options: of the command, by name.
+    """
+    asked = {verb: answer.asked(options) for verb, answer in ANSWERS.items()}
+    return {verb: arguments for verb, arguments in asked.items() if arguments is not None}
 
 
 def answer_schema(names: Iterable[str], classes: np.ndarray) -> pa.Schema:

@@ -1,5 +1,6 @@
 """`bayesgen predict`: scores, stated class probabilities, and disks that are full."""
 
+import inspect
 import json
 import sys
 import warnings
@@ -11,7 +12,8 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.calibrate import brier, log_loss
-from bayesgen.cli import main
+from bayesgen.cli import main, predict
+from bayesgen.sources import ANSWERS
 
 FULL = Path("/dev/full")
 
@@ -34,6 +36,16 @@ def rows(tmp_path):
     X, y = bg.datasets.load_iris()
     X.assign(species=y).to_csv(tmp_path / "rows.csv", index=False)
     return tmp_path / "rows.csv"
+
+
+def test_options_that_ask_for_an_answer_state_an_argument_of_its_verb():
+    options = inspect.signature(predict.predict_rows).parameters
+    asked = [columns for columns in ANSWERS.values() if columns.option]
+    assert {columns.option for columns in asked} <= options.keys()
+    for columns in asked:
+        verb = inspect.signature(getattr(bg.NaiveBayes, columns.verb)).parameters
+        assert columns.argument in ("", *verb)
+        assert options[columns.option].default == (None if columns.argument else False)
 
 
 def test_a_file_with_classes_is_scored(model, rows, tmp_path, capsys):

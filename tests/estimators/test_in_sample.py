@@ -1,17 +1,20 @@
 """Rows of the fit are recognized where they are scored, whatever way they came, and no others."""
 
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from agree import agree
 from sklearn.model_selection import learning_curve
 
 import bayesgen as bg
 from bayesgen import report
 from bayesgen.errors import InSampleScore
 from bayesgen.estimators import in_sample
+from bayesgen.estimators.fitted import Fitted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning"),
@@ -116,9 +119,29 @@ def test_the_accuracy_of_rows_left_out_stands_beside_it(case):
     assert "left out in turn" not in said(point.score, X, Y)[0]
 
 
-def test_under_which_frequencies():
+def law_under_frequencies():
+    """What rows have that are left out does not depend on the class probabilities stated."""
+    found = []
+    for prior in ([0.03, 0.97], 1.0):
+        # rows left out are not scored until they are recognized
+        clf = bg.LDA(class_prior=prior).partial_fit(X[NUMBERS], Y)
+        assert not clf.report_.details
+        (sentence,) = said(clf.score, X[NUMBERS], Y)
+        found.append(float(re.search(r"left out in turn.* an accuracy of (\d\.\d+)", sentence)[1]))
+        assert ("under the class frequencies" in sentence) == (prior != 1.0)
+    agree(*found, what="accuracy of rows left out")
+
+
+def test_rows_left_out_are_under_the_frequencies_of_the_fit():
+    law_under_frequencies()
     clf = bg.NaiveBayes(class_prior="uniform").fit(X, Y)
     assert "left out in turn, under the class frequencies" in said(clf.score, X, Y)[0]
+
+
+def test_fault_under_the_stated_prior(monkeypatch):
+    monkeypatch.setattr(Fitted, "under_frequencies", lambda model: model)
+    with pytest.raises(AssertionError, match="accuracy of rows left out: expected"):
+        law_under_frequencies()
 
 
 def test_learning_curves_can_silence_it():

@@ -31,6 +31,11 @@ MANY = (
     "nearly tied",
     "judged few",
 )
+OPTIONS = {
+    "a power": {"temper": 0.5},
+    "one pool": {"pool": None},
+}
+"""Stacks of two members with an option."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,18 +46,20 @@ class Rows:
     y: np.ndarray
     weight: np.ndarray | None = None
     members: object = "auto"
+    options: tuple = ()
 
     def at(self, where):
         X = self.X.iloc[where] if isinstance(self.X, pd.DataFrame) else self.X[where]
         weight = None if self.weight is None else self.weight[where]
-        return Rows(X, self.y[where], weight, self.members)
+        return Rows(X, self.y[where], weight, self.members, self.options)
 
     def halves(self, n=2):
         order = np.random.default_rng(5).permutation(len(self.y))
         return [self.at(where) for where in np.array_split(order, n)]
 
     def stack(self):
-        return bg.StackedClassifier(self.members, random_state=0, progress=False)
+        options = dict(self.options)
+        return bg.StackedClassifier(self.members, random_state=0, progress=False, **options)
 
     def fit(self):
         return self.stack().fit(self.X, self.y, self.weight)
@@ -68,6 +75,9 @@ def rows_of(name):
         return Rows(holed(X, 0.1)[0], y.to_numpy(object), rng.choice([0.5, 1, 2, 3.3], len(y)))
     if name == "two members":
         return dataclasses.replace(rows_of(MIXED), members=["naive", "bins"])
+    if name in OPTIONS:
+        options = tuple(OPTIONS[name].items())
+        return dataclasses.replace(rows_of("two members"), options=options)
     if name == "interactions":
         X, y = interacting()
         return Rows(X, y, rng.choice([1.0, 2.0, 1.5], len(y)))
@@ -89,7 +99,7 @@ def rows_of(name):
 
 def answers(stack, X):
     """Return class probabilities, and by how much draws of them differ beyond their members."""
-    misfit = stack.posterior_.readout.misfit
+    misfit = getattr(stack.posterior_.readout, "misfit", None)
     beyond = () if misfit is None else (misfit.sd, misfit.weight)  # of automatic members alone
     return stack.predict_proba(X), *beyond
 
@@ -154,9 +164,12 @@ FAST = [
     *((law, MIXED) for law in LAWS),
     *((law, "a class of one row") for law in (law_calls, law_forget)),
     *((law, "interactions") for law in (law_rows, law_columns, law_merge)),
+    *((law, name) for law in (law_merge, law_file) for name in OPTIONS),
 ]
 CASES = [
-    (law, name) for name in (MIXED, "a class of one row", "interactions", *MANY) for law in LAWS
+    (law, name)
+    for name in (MIXED, "a class of one row", "interactions", *MANY, *OPTIONS)
+    for law in LAWS
 ]
 
 

@@ -10,6 +10,7 @@ from stacked_tables import iris
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument, InvalidData, SuspiciousColumn
+from bayesgen.estimators.stack.member import Member
 
 RNG = np.random.default_rng(0)
 
@@ -261,3 +262,51 @@ def test_a_fit_that_fails_leaves_the_stack_as_it_was():
     with pytest.raises(InvalidData):
         stack.fit(X[["petal_width"]], np.zeros(150))
     np.testing.assert_array_equal(stack.predict_proba(X), before)
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+WRONG = {
+    "pool": "both",
+    "temper": -1.0,
+    "missing": "drop",
+    "unseen": "drop",
+    "unlabelled": "drop",
+    "groups": "site",
+    "random_state": "zero",
+    "progress": "bar",
+    "class_prior": [0.5, 0.5],
+}
+SPELLED = {"class_prior": "even", "temper": "columns"}
+ARGUMENTS = [*WRONG.items(), *SPELLED.items()]
+
+
+def law_refused_at_once(name, value, members, monkeypatch):
+    """An argument that no fit can have is named before any member is fitted."""
+    fitted = []
+    right = Member.fit
+    monkeypatch.setattr(
+        Member, "fit", lambda member, *rows: fitted.append(member) or right(member, *rows)
+    )
+    X, y = iris()
+    with pytest.raises((InvalidArgument, InvalidData), match=rf"^{name}\b"):
+        bg.StackedClassifier(members, **{name: value}).fit(X, y)
+    assert not fitted
+
+
+@pytest.mark.parametrize("members", ["auto", ["naive"], [bg.LDA(), bg.NaiveBayes()]], ids=str)
+@pytest.mark.parametrize(("name", "value"), ARGUMENTS)
+def test_a_wrong_argument_is_refused_before_any_fit(name, value, members, monkeypatch):
+    law_refused_at_once(name, value, members, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["temper", "class_prior"])
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_fault_members_meet_the_argument_first(name, monkeypatch):
+    monkeypatch.setattr(bg.StackedClassifier, "_check_arguments", lambda *rows: None)
+    with pytest.raises(AssertionError):
+        law_refused_at_once(name, WRONG[name], ["naive"], monkeypatch)
+
+
+def test_every_argument_of_a_stack_is_checked():
+    assert {"members", *WRONG} == bg.StackedClassifier().get_params(deep=False).keys()

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from agree import agree
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument
 from bayesgen.estimators import fit, fitted
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.judged_rows import LOSS, LOSS_UNDER_PRIOR
 from bayesgen.estimators.stack import member
 from bayesgen.estimators.stack.fitted import FittedStack
@@ -99,17 +101,21 @@ def law(case, stated=PRIOR):
     later, _ = made(case)
     own = clf.fit(X[columns], Y)
     other = later.fit(X[columns], Y).with_class_prior(stated)
-    gap = np.abs(own.predict_proba(NEW[columns]) - other.predict_proba(NEW[columns]))
-    assert gap.max() < 1e-9
+    same_proba(own, other, NEW[columns])
     return own, other, NEW[columns]
+
+
+def same_proba(own, other, new):
+    """Raise AssertionError where two fits differ in the probabilities of new rows."""
+    agree(own.predict_proba(new), other.predict_proba(new), what="P(y = k)", atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_stated_prior_is_applied_after_learning(case):
     own, other, new = law(case)
     if not own.posterior_.point and case != "a stack's power":
-        intervals = own.predict_interval(new) - other.predict_interval(new)
-        assert np.abs(intervals).max() < 1e-9
+        ends = own.predict_interval(new), other.predict_interval(new)
+        agree(*ends, what="interval", axes=("row", "class", "end"), atol=1e-9)
 
 
 @pytest.mark.parametrize("case", LEARNED)
@@ -120,7 +126,7 @@ def test_fault_learned_under_the_stated_prior(case, monkeypatch):
         law(case)
 
 
-LEAST_EFFECTIVE, STANDARD_ERRORS = 500, 5
+LEAST_EFFECTIVE = 500
 
 
 def law_of_draws(inference):
@@ -133,8 +139,7 @@ def law_of_draws(inference):
     other, new = later.with_class_prior(PRIOR), NEW[["a", "b"]]
     low, high = np.moveaxis(own.predict_interval(new, 0.9), -1, 0)
     error = (high - low) / 3.29 * np.sqrt(2 / LEAST_EFFECTIVE)
-    gap = np.abs(own.predict_proba(new) - other.predict_proba(new))
-    assert (gap < STANDARD_ERRORS * error).all()
+    agree(own.predict_proba(new), other.predict_proba(new), what="P(y = k)", error=error)
 
 
 @pytest.mark.slow
@@ -173,7 +178,7 @@ def test_empirical_is_the_frequencies_of_the_fit():
             clf.set_params(class_prior=p).fit(few[ALL], labels).predict_proba(NEW[ALL])
             for p in ("empirical", shares)
         )
-        assert np.abs(own - counted).max() < 1e-9
+        agree(own, counted, what="P(y = k)", atol=1e-9)
 
 
 def test_a_number_is_no_statement():
@@ -231,9 +236,7 @@ def test_however_it_is_fitted(make, fit, tmp_path):
         options = {}  # a power is learned from rows, not from statistics
     made = (make(random_state=0, class_prior=p, **options) for p in (PRIOR, 1.0))
     own, later = (fit(clf, X[NUMBERS], Y, tmp_path) for clf in made)
-    other = later.with_class_prior(PRIOR)
-    gap = np.abs(own.predict_proba(NEW[NUMBERS]) - other.predict_proba(NEW[NUMBERS]))
-    assert gap.max() < 1e-9
+    same_proba(own, later.with_class_prior(PRIOR), NEW[NUMBERS])
 
 
 # -- what is said of rows left out -----------------------------------------------------------------
@@ -251,9 +254,36 @@ def stacks():
 
 def test_the_loss_of_the_fit_is_under_its_frequencies(stacks):
     own, other = (clf.report_.details for clf in stacks)
-    assert own[LOSS] == pytest.approx(other[LOSS], abs=1e-12)
+    agree(own[LOSS], other[LOSS], what=LOSS, atol=1e-12)
     assert own.keys() - other.keys() == {LOSS_UNDER_PRIOR}
     assert LOSS_UNDER_PRIOR not in stacks[0].with_class_prior("uniform").report_.details
+
+
+def law_of_unlabelled_rows():
+    """Members are weighed under the frequencies, also where rows without a label know the prior.
+
+    Where these weigh nothing and no guess is open, members are those of the labeled rows.
+    """
+    X, y = table(60, seed=3)
+    y = np.where(np.arange(60) % 3 == 0, None, y)
+    members = [
+        bg.NaiveBayes(
+            bg.Normal(mean=0.0, mean_rows=1.0, variance=variance, variance_rows=2.0), unlabelled=0.0
+        )
+        for variance in (4.0, 1.0)
+    ]
+    proba = [
+        bg.StackedClassifier(members, class_prior=prior, random_state=0)
+        .fit(X[NUMBERS], y)
+        .with_class_prior(PRIOR)
+        .predict_proba(NEW[NUMBERS])
+        for prior in (PRIOR, 1.0)
+    ]
+    agree(*proba, what="P(y = k)", atol=1e-9)
+
+
+def test_members_of_unlabelled_rows_are_weighed_under_the_frequencies():
+    law_of_unlabelled_rows()
 
 
 def law_left_out(stacks):
@@ -262,7 +292,7 @@ def law_left_out(stacks):
     stated, later = stacks
     losses = -stated.loo(X[NUMBERS], y)["log_proba"].to_numpy()
     own = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
-    assert stated.report_.details[LOSS_UNDER_PRIOR] == pytest.approx(own, abs=1e-9)
+    agree(stated.report_.details[LOSS_UNDER_PRIOR], own, what=LOSS_UNDER_PRIOR, atol=1e-9)
     encoded, codes, ones = (
         later._read_rows(X[NUMBERS]).encoded,
         (y == "well").astype(int),
@@ -271,11 +301,17 @@ def law_left_out(stacks):
     rows = LabelledRows(encoded, codes, ones, ones)
     joint = later._fitted().with_class_prior(PRIOR).log_densities(rows).joint
     found = joint[np.arange(60), codes] - np.logaddexp.reduce(joint, axis=1)
-    np.testing.assert_allclose(found, -losses, atol=1e-9)
+    agree(found, -losses, what="log P(y) of the row left out", atol=1e-9)
 
 
 def test_left_out_rows_are_under_the_stated_prior(stacks):
     law_left_out(stacks)
+
+
+def test_fault_members_weighed_under_the_stated_prior(monkeypatch):
+    monkeypatch.setattr(Fitted, "under_frequencies", lambda model: model)
+    with pytest.raises(AssertionError, match=r"P\(y = k\), row \d+, class 0: expected"):
+        law_of_unlabelled_rows()
 
 
 def test_fault_members_left_as_they_were(stacks, monkeypatch):
@@ -291,7 +327,7 @@ def test_predictions_that_are_counted_know_no_class_frequencies(case):
     for prior in (PRIOR, 1.0):
         clf, columns = made(case, class_prior=prior)
         kept.append(clf.fit(X[columns], Y)._population_model().left_out_rows().log_proba)
-    np.testing.assert_allclose(*kept, atol=1e-9)
+    agree(*kept, what="log P(y = k) of the row left out", atol=1e-9)
 
 
 # -- sets and comparisons --------------------------------------------------------------------------
@@ -313,7 +349,8 @@ def law_coverage():
         sets = clf.predict_set(new, 0.8, method="left_out")
         share.append(sets[np.arange(300), labels].mean())
     # of 1,800 rows, and of as many fits' own errors
-    assert abs(np.mean(share) - 0.8) < 3 * np.sqrt(0.16 / 1800 + 0.16 / (6 * 160))
+    error = np.sqrt(0.16 / 1800 + 0.16 / (6 * 160))
+    agree(np.mean(share), 0.8, what="share of sets that hold the class", error=error)
 
 
 def test_sets_cover_a_population_of_the_stated_frequencies():
@@ -333,7 +370,7 @@ def test_a_comparison_scores_rows_under_their_own_frequencies():
     stated = {"stated": bg.NaiveBayes(class_prior=PRIOR), "own": bg.NaiveBayes()}
     found = bg.compare(stated, X[NUMBERS], y, cv=4, progress=False)
     table_ = found.table
-    np.testing.assert_allclose(*found.probabilities.values(), atol=1e-12)
+    agree(*found.probabilities.values(), what="P(y = k)", atol=1e-12)
     assert np.isnan(table_.loc["own", "log_loss_under_class_prior"])
     losses = np.empty(80)
     for fold in range(4):
@@ -343,5 +380,6 @@ def test_a_comparison_scores_rows_under_their_own_frequencies():
         log_proba = clf.predict_log_proba(X[NUMBERS].iloc[scored])
         losses[scored] = -log_proba[np.arange(len(scored)), (y[scored] == "well").astype(int)]
     under = sum(p * losses[y == k].mean() for k, p in PRIOR.items())
-    assert table_.loc["stated", "log_loss_under_class_prior"] == pytest.approx(under, abs=1e-9)
+    loss = table_.loc["stated", "log_loss_under_class_prior"]
+    agree(loss, under, what="log_loss_under_class_prior", atol=1e-9)
     assert sum("states class probabilities" in note for note in found.notes) == 1

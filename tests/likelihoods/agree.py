@@ -44,7 +44,9 @@ def agree(
         allowed = ERRORS * spread + 1e-12
     with np.errstate(invalid="ignore", divide="ignore"):
         off = np.abs(found - expected)
-        same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (off <= allowed)
+        # an allowance in proportion to an infinite number is infinite, and allows nothing
+        near = np.isfinite(off) & (off <= allowed)
+        same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | near
         excess = np.where(same, -1.0, np.where(np.isfinite(off), off / allowed, np.inf))
     if same.all():
         return

@@ -9,6 +9,7 @@ from bayesgen import decide
 from bayesgen.inference import exact
 from bayesgen.likelihoods import Bernoulli, Normal, Poisson
 from bayesgen.likelihoods.columnwise import CellSums, Columnwise
+from bayesgen.schema.readings import counts
 
 
 def takes_a_variance_for_a_deviation(right):
@@ -70,6 +71,14 @@ def has_no_words(right):
     return ""
 
 
+def is_described_by_its_name(right):
+    return lambda self: dataclasses.replace(right(self), distribution=type(self).__name__)
+
+
+def reads_any_number_as_a_count(right):
+    return lambda columns, cells: None
+
+
 FAULTS = [
     (laws.law_simulate, "Normal", Normal, "simulate_cell", takes_a_variance_for_a_deviation),
     (laws.law_simulate, "Bernoulli", Bernoulli, "simulate_cell", draws_the_opposite),
@@ -78,9 +87,11 @@ FAULTS = [
     (laws.law_fill, "Normal", Normal, "fill", fills_observed_cells_too),
     (laws.law_impute, "Normal", Normal, "fill", leaves_cells_missing),
     (laws.law_conditional, "Normal", Normal, "conditional", is_one_deviation_too_high),
+    (laws.law_possible, "Poisson", counts, "check_counts", reads_any_number_as_a_count),
     (laws.law_typicality, "Normal", decide, "typicality", takes_the_share_of_denser_rows),
     (laws.law_forget, "Poisson", CellSums, "without", keeps_half_of_the_rows_that_leave),
     (laws.law_sample_prior, "Poisson", Poisson, "draw", takes_rows_for_the_shape),
     (laws.law_groups, "Poisson", exact, "groups_of", reads_all_groups_by_the_first),
     (laws.law_description, "Poisson", Poisson, "distribution_words", has_no_words),
+    (laws.law_description, "Poisson", Poisson, "describe", is_described_by_its_name),
 ]

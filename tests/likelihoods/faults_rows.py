@@ -50,6 +50,14 @@ def scores_logarithms_without_their_slope(right):
     return wrong
 
 
+def takes_an_impossible_cell_for_a_typical_one(right):
+    def wrong(declaration, params):
+        score = right(declaration, params)
+        return lambda x: score(np.where(declaration.out_of_support(x), declaration.typical, x))
+
+    return wrong
+
+
 def fills_missing_values_with_ones(right):
     def wrong(declaration, params):
         score = right(declaration, params)
@@ -178,6 +186,10 @@ FAULTS = [
     (laws.law_story, "Family counts", Family, "log_likelihood", counts_a_value_once),
     (laws.law_story, "Family gamma", Family, "log_likelihood", scores_fillers_too),
     (laws.law_total, "Family gamma", family, "log_density", scores_logarithms_without_their_slope),
+    *(
+        (laws.law_outside, name, family, "log_density", takes_an_impossible_cell_for_a_typical_one)
+        for name in ("Family gamma", "Family counts")
+    ),
     (laws.law_marginal, "Family counts", family, "log_density", fills_missing_values_with_ones),
     (
         laws.law_total,

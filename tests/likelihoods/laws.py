@@ -23,6 +23,8 @@ from bayesgen.likelihoods.selection import Selection
 DRAWS = 4000
 FEWEST = 100
 """Effective draws below which a mean is not compared."""
+ODD = (-1.0, 0.0, 0.5, 4.0)
+"""Cells that some family does not allow: below zero, zero, no whole number, a large one."""
 NEAR = 41
 """Draws whose density a program states: as many in every law, so that it is compiled once."""
 
@@ -273,6 +275,28 @@ def law_total(case: Case, likelihood: Likelihood) -> None:
             agree(total, 1.0, what="sum of p(x given y = k)", axes=("class",), atol=1e-8)
 
 
+def law_outside(case: Case, likelihood: Likelihood) -> None:
+    """A row with a cell outside the support is impossible, and rows beside it stay as they are."""
+    _, after, *_ = fitted(case, likelihood)
+    x = case.rows(np.random.default_rng(15), len(ODD))[0]
+    odd = x.astype(float)
+    odd[np.arange(len(x)), np.arange(len(x)) % 3] = ODD
+    outside = None if likelihood.kind == "levels" else after.out_of_support(odd)
+    if outside is None:
+        return
+    never = outside.any(axis=1)
+    one = {k: v[0] for k, v in case.params(after, np.random.default_rng(16), 1).items()}
+    scores = {"given parameters": after.log_density_fn(one)}
+    if likelihood.conjugate:
+        scores["predictive"] = after.predictive()
+        by_row = after.log_density_draws_given_row(np.random.default_rng(17), 1)
+        scores["given draws"] = lambda x: by_row(x, np.zeros((1, len(x)), dtype=int))[0]
+    for what, score in scores.items():
+        expected = np.full((len(x), N_CLASSES), -np.inf)
+        expected[~never] = score(odd[~never])
+        agree(score(odd), expected, what=f"log density {what}")
+
+
 def law_units(case: Case, likelihood: Likelihood) -> None:
     """Other units, guesses moved along or left to the columns, add one constant to densities."""
     x, y = case.rows(np.random.default_rng(11), 30)
@@ -336,5 +360,6 @@ def refusal(likelihood: Likelihood, name: str, value: object) -> str:
     return ""
 
 
-EVERYWHERE = [law_addition, law_weight, law_story, law_total, law_marginal, law_guesses]
+EVERYWHERE = [law_addition, law_weight, law_story, law_total, law_outside, law_marginal]
+EVERYWHERE += [law_guesses]
 CONJUGATE = [law_sequence, law_bayes, law_mode, law_average, law_update, law_units]

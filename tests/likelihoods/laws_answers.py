@@ -4,17 +4,19 @@ Every verb that calls a method of a family is called here, so that a family whos
 and whose `simulate_cell` is not breaks a law. See laws.py.
 """
 
+import contextlib
 import functools
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from agree import agree, calibrated
 from case import N_CLASSES, Case
-from laws import fitted, softmax
+from laws import ODD, fitted, softmax
 
 import bayesgen as bg
-from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors import BayesgenError, BayesgenWarning, UnsupportedOperation
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.protocols import (
     Imputation,
@@ -155,6 +157,26 @@ def law_conditional(case: Case, likelihood: Likelihood) -> None:
     agree(found["mean"], mean, what="mean of the missing cell", axes=("row",), error=error)
 
 
+def law_possible(case: Case, likelihood: Likelihood) -> None:
+    """A cell that no row may hold is refused, or its row has the class prior: nothing is NaN."""
+    clf, x = classifier(case), complete_rows(case, len(ODD))
+    prior = np.exp(clf.fitted_.posterior.log_classes())
+    few = likelihood.kind in ("counts", "binary")
+    for i, value in enumerate(ODD):
+        row, j = x[i : i + 1].copy(), i % 3
+        row[0, j] = value
+        possible = not few or value in case.line(x, j)[0]
+        with warnings.catch_warnings(), contextlib.suppress(BayesgenError):
+            warnings.simplefilter("ignore", BayesgenWarning)
+            joint = clf.predict_joint_log_proba(row)[0]
+            assert not np.isnan(joint).any(), f"the log joint of the row {row[0]} is {joint}"
+            assert possible or np.isneginf(joint).all(), f"{value} is read in the row {row[0]}"
+            if np.isneginf(joint).all():
+                agree(clf.predict_proba(row)[0], prior, what="P(y = k)", axes=("class",))
+                low, high = np.moveaxis(clf.predict_interval(row)[0], -1, 0)
+                assert ((low < prior) & (prior < high)).all(), f"intervals of the row {row[0]}"
+
+
 def law_typicality(case: Case, likelihood: Likelihood) -> None:
     """Typicality is the share of sampled rows that are no denser than a row."""
     clf, x = classifier(case), complete_rows(case, 5)
@@ -213,13 +235,16 @@ def law_groups(case: Case, likelihood: Likelihood) -> None:
 
 
 def law_description(case: Case, likelihood: Likelihood) -> None:
-    """A report says the distribution in words, which are not the name of the class."""
+    """A report says the distribution in the words that a family declares."""
     ((words, names),) = descriptions(classifier(case))
-    family = type(case.prior).__name__
+    family, declared = type(case.prior).__name__, case.prior.distribution_words
+    assert declared, (
+        f"{family}.distribution_words is missing: what report_html() calls the distribution of a "
+        'row, such as "Poisson counts"'
+    )
     for part in (words, case.vague.describe()):
-        assert part.distribution != family, (
-            f"{family}.distribution_words is missing: what report_html() calls the distribution "
-            'of a row, such as "Poisson counts"'
+        assert part.distribution == declared, (
+            f"{family} declares {declared!r} and is described as {part.distribution!r}"
         )
         assert part.dependence.startswith(("columns", "given")), f"{family}.dependence_words"
     assert len(names) == len(COLUMNS)
@@ -227,6 +252,6 @@ def law_description(case: Case, likelihood: Likelihood) -> None:
 
 SIMULATED = [law_simulate]
 ANSWERS = [
-    *(law_fill, law_sample, law_impute, law_conditional, law_typicality, law_forget),
+    *(law_fill, law_sample, law_impute, law_conditional, law_possible, law_typicality, law_forget),
     *(law_sample_prior, law_groups, law_description),
 ]

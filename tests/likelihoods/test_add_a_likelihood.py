@@ -18,6 +18,7 @@ from pages import blocks, page
 
 import bayesgen as bg
 from bayesgen.inference import NUTS
+from bayesgen.likelihoods import columnwise
 from bayesgen.likelihoods.columnwise import Columnwise
 
 PAGE = [
@@ -96,9 +97,15 @@ def takes_the_settings_of_the_first_class(right):
     return wrong
 
 
+def scores_cells_outside(right):
+    return lambda part, score, axis=0: np.errstate(all="ignore")(score)
+
+
 @pytest.mark.parametrize(
     ("law", "owner", "attribute", "wrong"),
     [
+        (laws.law_outside, columnwise, "impossible_outside", scores_cells_outside),
+        (laws_answers.law_possible, columnwise, "impossible_outside", scores_cells_outside),
         (laws_sums.law_declared, Gamma, "signed", lambda right: ()),
         (laws_sums.law_without, Gamma, "signed", lambda right: ()),
         (laws_answers.law_forget, Gamma, "signed", lambda right: ()),
@@ -121,10 +128,22 @@ def test_what_a_stranger_forgets_breaks_a_law(law, owner, attribute, wrong, monk
         law(case, case.prior)
 
 
+def test_words_may_be_the_name_of_the_class(monkeypatch):
+    monkeypatch.setattr(Gamma, "distribution_words", "Gamma")
+    laws_answers.law_description(dataclasses.replace(CASE), CASE.prior)
+
+
 def test_the_page_is_about_sixty_lines_and_runs():
     for code in PAGE[1:]:
         exec(code, SCOPE)
     assert len([line for line in PAGE[0].splitlines() if line.strip()]) <= 65
+
+
+def test_draws_of_a_weak_prior_stay_in_the_support():
+    drawn = dataclasses.replace(CASE.prior, rows=np.full((3, 3), 1e-3)).draw(
+        np.random.default_rng(0), 1000
+    )["rate"]
+    assert ((drawn > 0) & np.isfinite(np.log(drawn))).all()
 
 
 def test_guesses_lie_in_the_declared_support():
@@ -231,7 +250,23 @@ def test_sparse_rows_are_refused_where_no_cell_may_be_zero():
         bg.NaiveBayes(Gamma()).fit(sp.csr_array(X.fillna(1.0)), y)
 
 
-def test_values_out_of_the_support_are_named():
+AVERAGES = {"rows": (Gamma(rows="learn"), {}), "columns": (Gamma(), {"columns": "average"})}
+
+
+@pytest.mark.parametrize(
+    ("prior", "options"), [(Gamma(), {}), *AVERAGES.values()], ids=["one prior", *AVERAGES]
+)
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_values_out_of_the_support_are_named_and_new_ones_impossible(prior, options):
     X, y = table()
+    clf = bg.NaiveBayes(prior, class_prior="uniform", random_state=0, **options)
     with pytest.raises(bg.errors.BayesgenError, match=r"wait.*above 0"):
-        bg.NaiveBayes(Gamma()).fit(X.assign(wait=-X.wait), y)
+        clf.fit(X.assign(wait=-X.wait), y)
+    new = X[:3].assign(wait=[-1.0, 0.0, 2.0])
+    clf.fit(X, y)
+    assert np.isneginf(clf.score_samples(new)).tolist() == [True, True, False]
+    np.testing.assert_allclose(clf.predict_proba(new)[:2], 1 / 3)
+    part = clf.posterior_.components.model.blocks["gamma"]
+    draws = part.log_density_draws_given_row(np.random.default_rng(0), 5)
+    found = draws(new.to_numpy(), np.ones((5, 3), dtype=int))
+    assert np.isneginf(found).all(axis=(0, 2)).tolist() == [True, True, False]

@@ -15,6 +15,9 @@ def test_the_worst_entry_is_named_with_its_standard_error():
         agree(found, 0.0, what="mean", error=0.1)
     with pytest.raises(AssertionError, match=r"row 3, class 2: .*, got nan .*; 1 of 12 differ"):
         agree(np.where(np.arange(12).reshape(4, 3) == 11, np.nan, 0.0), 0.0)
+    agree(np.full(2, -np.inf), -np.inf)
+    with pytest.raises(AssertionError, match=r"row 0, class 0: expected -inf, got 0"):
+        agree(np.zeros((1, 1)), -np.inf)
     with pytest.raises(AssertionError, match="shape"):
         agree(np.zeros(3), np.zeros(2))
 

@@ -10,7 +10,7 @@ from case import N_CLASSES
 from cases import CASES, CLOSED
 from paces import fast_only
 
-from bayesgen.likelihoods import Bernoulli, JointCategorical, Normal, description
+from bayesgen.likelihoods import Bernoulli, JointCategorical, Normal, Poisson, description
 from bayesgen.likelihoods.description import Marginals
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 
@@ -50,7 +50,7 @@ def expected(case, one, numbers, k, e):
         ends = [COLUMNS.index(column) for column in one.entries[e].split(", ")]
         draws = numbers[(one.name, ends[0], ends[-1])]
         return draws[:, k] if draws.ndim == 2 else draws
-    names = {"probability": "probs", "probability of 1": "prob"}
+    names = {words: name for name, words in case.prior.param_words.items()}
     draws = numbers[names.get(one.name, one.name)]
     shaped = draws.reshape(len(draws), one.values.shape[1], -1)
     positions = next((p for p in (COLUMNS, levels(case.n_levels)) if one.entries[e] in p), None)
@@ -82,6 +82,13 @@ def test_marginals_agree_with_draws(name):
             near(one.values[:, k, e], expected(case, one, numbers, k, e))
     drawn = sum(m.values[0].size for m in marginals)
     assert drawn >= sum(v[0].size for v in numbers.values()) - 3 * N_CLASSES
+
+
+def test_words_of_parameters_are_those_that_a_family_declares(monkeypatch):
+    monkeypatch.setattr(Poisson, "param_words", {"rate": "mean count"})
+    test_marginals_agree_with_draws("Poisson")
+    part = laws.fitted(CASES["Poisson"], CASES["Poisson"].prior)[0]
+    assert [one.name for one in described("Poisson", part)[1]] == ["mean count"]
 
 
 def test_mixture_over_priors_describes_its_family_and_their_number():

@@ -5,12 +5,15 @@ import dataclasses
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from sources_of_rows import arrow, as_columns, in_parts, small
 
 import bayesgen as bg
 from bayesgen import errors
+from bayesgen.estimators import Answers
+from bayesgen.sources import ANSWERS
 
 
 def test_streams_of_intervals_and_draws(rng):
@@ -26,6 +29,21 @@ def test_streams_of_intervals_and_draws(rng):
     yes, weight = (np.stack(rows[c].to_numpy()) for c in ("draws_yes", "weight"))
     np.testing.assert_allclose(yes, draws.sel({"class": "yes"}).values.T, atol=1e-12)
     np.testing.assert_allclose(weight, draws["weight"].values.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("verb", ANSWERS)
+def test_every_answer_to_a_stream_is_that_to_the_table(verb, rng):
+    frame, clf = small(rng)
+    X, columns = frame.drop(columns="y"), ANSWERS[verb]
+    whole = columns.split(getattr(clf, columns.verb)(X), clf.classes_)
+    found = Answers(clf, {verb: {}}).to(in_parts([frame], 9)).read_all()
+    assert found.schema.equals(pa.schema(columns.fields(clf.classes_)))
+    for name, expected in zip(found.column_names, whole, strict=True):
+        cells = np.array(found[name].to_pylist())
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(cells, expected, rtol=0, atol=1e-12)
+        else:
+            assert (cells == expected).all()
 
 
 def test_parts_are_read_when_the_stream_is(rng):

@@ -31,10 +31,11 @@ from bayesgen.sources import (
     answer_schema,
     answer_stream,
     answer_table,
+    asked_by,
     source_of,
 )
 from bayesgen.table import Name
-from bayesgen.typing import Labels
+from bayesgen.typing import Labels, Self
 
 M = TypeVar("M", bound=Callable)
 
@@ -69,33 +70,22 @@ class Answers:
     asked: Mapping[str, Mapping[str, object]]
 
     @classmethod
-    def with_density(
-        cls, classifier: Estimator, *, interval: float | None, draws: bool, coverage: float | None
-    ) -> "Answers":
-        """Return answers of the labels, the probabilities and the density of a row, and more.
+    def of_command(cls, classifier: Estimator, **options: object) -> Self:
+        """Return the answers of `bayesgen predict`.
 
         Args:
             classifier: fitted.
-            interval: share of the posterior between the ends of intervals; None: no intervals.
-            draws: whether to add draws of the probabilities.
-            coverage: of prediction sets; None: no sets.
+            options: of the command, by name, that ask for an answer.
         """
-        asked: dict[str, dict[str, object]] = {"predict": {}, "predict_proba": {}}
-        if interval is not None:
-            asked["predict_interval"] = {"prob": interval}
-        if draws:
-            asked["predict_draws"] = {}
-        if coverage is not None:
-            asked["predict_set"] = {"coverage": coverage}
-        return cls(classifier, asked | {"score_samples": {}})
+        return cls(classifier, asked_by(options))
 
     def __post_init__(self) -> None:
         """Refuse a classifier that has no answer, before any row is read."""
         fit = self.classifier._fit_with_rows()
         for name in self.asked:
             if ANSWERS[name].posterior:
-                option = f"--{name.removeprefix('predict_')}"
-                predict.require_posterior(fit.fitted.posterior, Words(name, option))
+                verb = Words(name, f"--{ANSWERS[name].option}")
+                predict.require_posterior(fit.fitted.posterior, verb)
         if (sets := self.asked.get("predict_set")) is not None:
             X, y, weight = (sets.get(name) for name in ("X_fit", "y_fit", "weight_fit"))
             by, method = cast(Hashable, sets.get("by")), cast(str, sets.get("method", "auto"))

@@ -163,7 +163,7 @@ class FittedMember:
         posterior = self.fitted.posterior
         labelled = labelled_rows(self.state, (read,), self.fitted.unseen, judged)
         if self.subtracts_rows:
-            # under the class frequencies of the rows that are left out
+            # a fit with rows that have no label is under the class probabilities that are stated
             scores = self.fitted.under_frequencies().leave_one_out(labelled)
             if not self.asked.learns_pattern:
                 return self, MemberScores(scores, posterior.readout)
