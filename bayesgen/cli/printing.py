@@ -19,6 +19,7 @@ from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.persist import replacing
+from bayesgen.schema import in_numbers
 from bayesgen.table import Table
 
 
@@ -59,7 +60,7 @@ def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bo
 
 def kinds_of_columns(table: Table) -> dict[str, int]:
     """Return the number of columns of each kind."""
-    numeric = sum(column.kind == "number" for column in table.columns)
+    numeric = sum(column.kind == "number" for column in in_numbers(table).columns)
     return {"numeric": numeric, "categorical": len(table.columns) - numeric}
 
 

@@ -33,7 +33,7 @@ from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.membership import among, shares_of
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import blank_text, suspicions
+from bayesgen.schema import blank_text, in_numbers, suspicions
 from bayesgen.table import (
     Table,
     Target,
@@ -50,12 +50,13 @@ from bayesgen.typing import AnyClassifier, Joint, Labels, Membership
 class ComparedRows:
     """The rows that all classifiers are fitted to.
 
-    X: dataframe or array, text columns as categories of the whole table. table: the same, read.
-    target: the labels.
+    X: dataframe or array, text columns as categories of the whole table, numbers that were written
+    as text as such. table: the same, read. as_written: before that. target: the labels.
     """
 
     X: object
     table: Table
+    as_written: Table
     target: Target
 
     @classmethod
@@ -66,7 +67,8 @@ class ComparedRows:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
         require_same_order(X, y=y)
-        target, table = read_labels(y), read_table(X)
+        target, as_written = read_labels(y), read_table(X)
+        table = in_numbers(as_written)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
             raise InvalidData(
@@ -85,7 +87,7 @@ class ComparedRows:
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        return cls(X, table, target)
+        return cls(X, table, as_written, target)
 
     @functools.cached_property
     def matrix(self) -> Float[np.ndarray, "row feature"]:
@@ -114,8 +116,8 @@ class ComparedRows:
         Classifiers do not warn of it themselves: levels are declared, and numbers are float64.
         """
         levels = {column.name: len(column.levels) for column in self.table.columns}
-        blank = self.table.blank
-        sentences = [*([blank_text(blank)] if blank else []), *suspicions(self.table, levels)]
+        blank, table = self.as_written.blank, self.as_written
+        sentences = [*([blank_text(blank)] if blank else []), *suspicions(table, levels)]
         return tuple(map(note, sentences))
 
 

@@ -12,6 +12,7 @@ from bayesgen.calibrate import overconfidence
 from bayesgen.compare.scores import with_errors
 from bayesgen.errors import Cure, InvalidArgument
 from bayesgen.errors.arguments import not_one_of
+from bayesgen.schema import as_numbers
 from bayesgen.table import Table, TableColumn, read_table
 from bayesgen.typing import Joint, Labels
 
@@ -47,8 +48,9 @@ class Subgroups:
         column = _column(_in_order(by, X), table)
         codes, levels = column.values, column.levels
         cure = "Merge its levels, or pass a column that has fewer."
+        if (numbers := as_numbers(column)).kind == "number":
+            codes, levels = pd.factorize(numbers.values, sort=True)
         if column.kind == "number":
-            codes, levels = pd.factorize(column.values, sort=True)
             cure = "Pass by=pandas.cut(X[{name!r}], 4)."
         if (count := len(np.unique(codes[codes >= 0]))) > MOST:
             raise InvalidArgument(
@@ -61,6 +63,9 @@ class Subgroups:
         labels, missing = [str(level) for level in levels], "(missing)"
         if column.kind == "number":
             labels = [label.removesuffix(".0") for label in labels]
+        elif numbers is not column:  # in their order, as they are written
+            first = [int((codes == k).argmax()) for k in range(len(levels))]
+            labels = [str(column.levels[column.values[row]]) for row in first]
         while missing in labels:
             missing = f"({missing})"
         codes = np.where(codes < 0, len(labels), codes)

@@ -23,7 +23,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import Draws, Method, Posterior
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import BlockSpec, Schema, check_columns
+from bayesgen.schema import BlockSpec, Schema, check_columns, in_numbers
 from bayesgen.table import (
     Table,
     fill_table,
@@ -378,7 +378,7 @@ def read(estimator: BaseEstimator | None, X: object, *, reset: bool = False) -> 
     if issparse(X):
         raise sparse_for("A program of your own")
     if kind == "frame":
-        frame = read_table(X)
+        frame = in_numbers(read_table(X))
         for column in frame.columns:
             if column.kind != "number":
                 raise levels_for_a_program(column.name)

@@ -99,16 +99,20 @@ class Rows(ReadRows):
         out[block][:, j] = values
         return out
 
-    def decoded_column(self, encoded: Encoded, name: Name) -> np.ndarray:
+    def decoded_column(self, encoded: Encoded, name: Name, *, in_units: bool = False) -> np.ndarray:
         """Return the cells of one column of imputed rows, in the user's own values.
 
         Where several posteriors read a column, each cell is from the one that imputed it.
+
+        in_units: whether numbers are to be such, however the user writes them.
         """
         (block, j), column = self.places(name)[0]
-        out = column.decode(encoded[block][:, j])
+        x = encoded[block][:, j]
+        out = column.in_units(x) if in_units else column.decode(x)
         for (block, j), column in self.places(name)[1:]:
             x = encoded[block][:, j]
-            out = np.where(base.is_missing(x), out, column.decode(x))
+            own = column.in_units(x) if in_units else column.decode(x)
+            out = np.where(base.is_missing(x), out, own)
         return out
 
 

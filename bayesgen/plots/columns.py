@@ -12,6 +12,7 @@ from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import INK, Axes, color, line, pyplot
+from bayesgen.schema import in_numbers
 from bayesgen.table import Table, TableColumn, read_table
 
 POINTS, BINS, PRIOR_BINS = 200, 25, 30
@@ -80,7 +81,7 @@ class FeatureDisplay(Display):
             ax: axes to draw on, one for each column; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = read_table(X)
+        table = in_numbers(read_table(X))
         densities = [_density(clf, table, column) for column in _chosen(table, features)]
         display = cls(densities, clf.classes_.tolist(), probing.labels(X, y)).plot(ax=ax)
         if ax is None and features is None:
@@ -163,9 +164,10 @@ class PriorDisplay(Display):
     features: list | tuple | None = dataclasses.field(default=None, repr=False)
 
     def _draw(self, ax: Axes) -> None:
-        table = read_table(self.prior.observed[0])
+        table = in_numbers(read_table(self.prior.observed[0]))
         seen = _chosen(table, self.features)
-        simulated = _chosen(read_table(self.prior.X), [column.name for column in seen])
+        drawn = in_numbers(read_table(self.prior.X))
+        simulated = _chosen(drawn, [column.name for column in seen])
         panels = self._panels(ax, len(seen))
         for axes, drawn, cells in zip(panels, simulated, seen, strict=True):
             draw = _prior_levels if cells.kind == "level" else _prior_numbers

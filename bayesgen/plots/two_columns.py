@@ -14,6 +14,7 @@ from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import FAINT, INK, Axes, color, line, marker, pyplot
+from bayesgen.schema import in_numbers
 from bayesgen.table import Name, Table, read_table
 
 LEVELS = (0.9, 0.5, 0.1)
@@ -93,7 +94,7 @@ class DensityDisplay(_Plane):
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = read_table(X)
+        table = in_numbers(read_table(X))
         values, plane = _plane(clf, table, probing.labels(X, y), features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
         return cls(*plane, density).plot(ax=ax)
@@ -171,7 +172,7 @@ class RegionDisplay(_Plane):
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table, square = read_table(X), (points, points)
+        table, square = in_numbers(read_table(X)), (points, points)
         values, plane = _plane(clf, table, probing.labels(X, y), features, points)
         frame = probing.probe(table, values)
         proba = clf.predict_proba(frame)

@@ -8,6 +8,7 @@ of the new rows that are tied with them on the other.
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.schema import as_numbers
 from bayesgen.table import Name, Table, TableColumn
 from bayesgen.typing import Joint
 
@@ -51,6 +52,10 @@ def occurring(labeled: Cells, new: Cells) -> tuple[Cells, Cells]:
 
 def _of_column(labeled: TableColumn, new: TableColumn) -> tuple[Cells, Cells]:
     """Return the cells of a column; missing cells are one of their own."""
+    if "level" in (labeled.kind, new.kind):  # of text, perhaps, that is read as numbers
+        numbers = as_numbers(labeled), as_numbers(new)
+        if numbers[0].kind == numbers[1].kind == "number":
+            labeled, new = numbers
     if labeled.kind == "number" and new.kind == "number":
         edges = edges_between(labeled.values[~np.isnan(labeled.values)], QUANTILES)
         return _of_numbers(labeled.values, edges), _of_numbers(new.values, edges)

@@ -15,6 +15,7 @@ from bayesgen.page import Bar, Cell, Grid
 from bayesgen.plots import RelevanceDisplay
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, odds
+from bayesgen.schema import in_numbers
 from bayesgen.table import TableColumn
 
 MOST_ROWS = 300
@@ -101,7 +102,8 @@ def by_column(subject: Subject, rows: np.ndarray) -> list[Driver]:
         rows: positions among its scored rows.
     """
     X, names = take(subject.X, subject.at[rows]), [c.name for c in subject.columns]
-    place, table = (np.arange(len(rows)), subject.codes[rows]), subject.table.take(subject.at[rows])
+    place = np.arange(len(rows)), subject.codes[rows]
+    table = in_numbers(subject.table).take(subject.at[rows])
     log_prior = subject.clf.posterior_.log_classes()
     with np.errstate(divide="ignore"):
         nothing = np.clip(log_prior - np.log1p(-np.exp(log_prior)), -LARGEST, LARGEST)

@@ -37,7 +37,7 @@ def _call(subject: Subject) -> str:
 def hash_of(subject: Subject) -> str:
     """Return the SHA-256 of names, cells and labels, in hexadecimal digits."""
     digest, labels = hashlib.sha256(), np.full(subject.table.n_rows, None)
-    for column in subject.columns:
+    for column in subject.table.columns:
         digest.update(f"{column.name}\0{column.kind}\0{column.levels}\0".encode())
         digest.update(np.ascontiguousarray(column.values).tobytes())
     labels[subject.at] = subject.comparison.classes[subject.codes]

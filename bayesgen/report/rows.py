@@ -24,7 +24,7 @@ def notable_rows(subject: Subject, leading: Sequence[str]) -> Values:
     leading: names of columns, those to show first.
     """
     proba, places = subject.proba, {name: i for i, name in enumerate(leading)}
-    columns = sorted(subject.columns, key=lambda c: places.get(str(c.name), len(places)))
+    columns = sorted(subject.table.columns, key=lambda c: places.get(str(c.name), len(places)))
     columns = columns[:MOST_COLUMNS]
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
     proba_of_label = proba[np.arange(len(proba)), subject.codes]

@@ -1,6 +1,7 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from bayesgen.decide import Loss, Losses
 from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words
 from bayesgen.errors.wording import Language, listed
 from bayesgen.plots.fitted import FittedClassifier, Model, Stack
+from bayesgen.schema import in_numbers
 from bayesgen.schema.matching import check_number
 from bayesgen.table import Table, TableColumn, from_dicts, read_table, read_target
 from bayesgen.typing import Joint, Labels
@@ -106,10 +108,10 @@ class Subject:
         """The labels, sorted."""
         return self.comparison.classes.tolist()
 
-    @property
+    @functools.cached_property
     def columns(self) -> tuple[TableColumn, ...]:
-        """The columns of the table."""
-        return tuple(self.table.columns)
+        """The columns of the table, those that are read as numbers as such."""
+        return tuple(in_numbers(self.table).columns)
 
     @property
     def right(self) -> np.ndarray:

@@ -24,7 +24,14 @@ from bayesgen.schema.readings import (
 )
 from bayesgen.schema.readings.bins import quantile_edges
 from bayesgen.schema.readings.levels import NEW
-from bayesgen.schema.readings.numbers import change_of_origin, offsets, with_origins
+from bayesgen.schema.readings.numbers import (
+    Numbers,
+    as_numbers,
+    change_of_origin,
+    offsets,
+    reading_of,
+    with_origins,
+)
 from bayesgen.schema.readings.power_transform import PowerTransforms, transforms_of
 from bayesgen.schema.readings.reading import MISSING, Readings, by_source, encode_together
 from bayesgen.schema.sparse import (
@@ -156,11 +163,7 @@ class Schema:
         def cut(column: Reading) -> Reading:
             if not isinstance(column, Bins):
                 return column
-            batches = [rows.column(column.name) for rows in tables]
-            cells = [
-                batch.values if batch.kind == "number" else np.full(len(batch.values), np.nan)
-                for batch in batches
-            ]
+            cells = [column.numbers(rows.column(column.name)) for rows in tables]
             return column.with_edges(quantile_edges(np.concatenate(cells), weight, bins))
 
         blocks = {
@@ -366,9 +369,14 @@ def _sources(columns: Columns) -> Names:
 
 def reads_as_numbers(found: TableColumn) -> bool:
     """Return whether a column holds numbers, in whatever form they are written."""
-    if found.kind == "number" or found.is_missing:
-        return found.kind == "number"
-    return any(cls.takes(found) for cls in _asked_by(BlockSpec("numbers", ())))
+    return reading_of(found) is not None
+
+
+def in_numbers(table: Table) -> Table:
+    """Return a table whose columns of text that are read as numbers are these."""
+    if table.matrix is not None:
+        return table
+    return dataclasses.replace(table, columns=tuple(map(as_numbers, table.columns)))
 
 
 def _asked_by(spec: BlockSpec) -> list[type[Reading]]:
@@ -387,7 +395,7 @@ def _learned(rows: MatchedTable, spec: BlockSpec) -> Readings:
     if len(classes) == 1:
         each = classes[0].learn_columns(found, rows, spec)
         return tuple(column for some in each for column in some)
-    taken = [next((c for c in classes[:-1] if c.takes(x)), classes[-1]) for x in found]
+    taken = [_first_that_takes(x, classes) for x in found]
     parts: dict[int, Readings] = {}
     for cls in dict.fromkeys(taken):
         at = [i for i, other in enumerate(taken) if other is cls]
@@ -396,13 +404,20 @@ def _learned(rows: MatchedTable, spec: BlockSpec) -> Readings:
     return tuple(column for i in range(len(found)) for column in parts[i])
 
 
+def _first_that_takes(found: TableColumn, classes: Sequence[type[Reading]]) -> type[Reading]:
+    """Return the first of several readings that takes a column, or the last; of numbers at once."""
+    if found.kind == "number" and Numbers in classes:
+        return Numbers
+    return next((cls for cls in classes[:-1] if cls.takes(found)), classes[-1])
+
+
 def _merged(columns: Columns, rows: MatchedTable) -> Columns:
     """Return the columns of a block after one more batch."""
     if isinstance(columns, NumericColumns) or not any(
         column.grows or column.origin is None for column in columns
     ):
         return columns
-    if any(column.grows for column in columns):
+    if not _meet_numbers(columns, rows) and any(column.grows for column in columns):
         sources = [(some[0], rows.column(name)) for name, some in by_source(columns)]
         merged = tuple(column for first, cells in sources for column in first.merge(cells))
     else:
@@ -410,6 +425,17 @@ def _merged(columns: Columns, rows: MatchedTable) -> Columns:
     if any(column.origin is None for column in merged):
         return with_origins(merged, rows)
     return merged
+
+
+def _meet_numbers(columns: Columns, rows: MatchedTable) -> bool:
+    """Return whether columns of numbers meet numbers as such, from which there is no more to learn.
+
+    Those of one array are not asked one by one.
+    """
+    if not all(isinstance(column, Numbers) for column in columns):
+        return False
+    array = rows.table.matrix is not None
+    return array or all(rows.column(column.name).kind == "number" for column in columns)
 
 
 def _united(columns: Columns, others: Columns) -> Columns:

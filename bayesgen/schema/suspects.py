@@ -6,7 +6,7 @@ sorted, and "m" and "M" may differ.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from jaxtyping import Bool
@@ -138,6 +138,29 @@ def not_numeric(found: TableColumn) -> InvalidData:
         column=found.name,
         cells=cells,
         **fields,
+    )
+
+
+def not_in_form(found: TableColumn, form: str, is_in_form: Callable[[str], bool]) -> InvalidData:
+    """Return the error about cells in another form than the numbers of their column.
+
+    Args:
+        found: the cells.
+        form: how the numbers of the column are written, in words.
+        is_in_form: whether a text is in this form.
+    """
+    in_form = [isinstance(level, str) and is_in_form(level) for level in found.levels]
+    cells = _others(found, np.array(in_form, dtype=bool))
+    return InvalidData(
+        "column {column!r} holds {cells:cells}, and was read as {form}.",
+        Cure(
+            "Write all cells alike, and None where one is missing.",
+            "Write all cells alike; if {first!r} means missing, add --missing={first:option}.",
+        ),
+        column=found.name,
+        cells=cells,
+        form=form,
+        first=cells[0][0],
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesgen.schema.readings import READINGS, Indicator
 from bayesgen.schema.readings.numbers import Numbers
-from bayesgen.schema.suspects import not_numeric
+from bayesgen.schema.suspects import not_in_form
 from bayesgen.table import Name, TableColumn
 
 PERCENT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?) ?%\s*")
@@ -26,6 +26,10 @@ class Percent(Numbers):
     def in_files(self) -> str:
         return "text"
 
+    @property
+    def form(self) -> str:
+        return "percentages"
+
     @classmethod
     def takes(cls, found: TableColumn) -> bool:
         texts = [level for level in found.levels if isinstance(level, str)]
@@ -41,7 +45,7 @@ class Percent(Numbers):
         if found.kind == "number":
             return found.values
         if not self.takes(found) and not found.is_missing:
-            raise not_numeric(found)
+            raise not_in_form(found, self.form, is_percent)
         texts = [PERCENT.fullmatch(str(level)) for level in found.levels]
         return np.array([*(float(text[1]) for text in texts if text), np.nan])[found.values]
 
@@ -54,11 +58,16 @@ def is_percent(text: str) -> bool:
     return PERCENT.fullmatch(text) is not None
 
 
+def form(text: str) -> str:
+    """Return a text with its number left out, if it is a percentage."""
+    return PERCENT.sub("1 %", text) if is_percent(text) else text
+
+
 @contextlib.contextmanager
-def registered() -> Iterator[None]:
-    """Let blocks of numbers take percentages: the line that a new reading needs."""
-    READINGS.insert(READINGS.index(Indicator), Percent)
+def registered(cls: type[Numbers] = Percent) -> Iterator[None]:
+    """Let blocks of numbers take percentages, or others: the line that a new reading needs."""
+    READINGS.insert(READINGS.index(Indicator), cls)
     try:
         yield
     finally:
-        READINGS.remove(Percent)
+        READINGS.remove(cls)

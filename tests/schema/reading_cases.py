@@ -9,7 +9,7 @@ import pandas as pd
 import percent
 
 from bayesgen.schema import BlockSpec, PowerTransform, Schema
-from bayesgen.schema.readings import Bins, Reading
+from bayesgen.schema.readings import Bins, Numbers, Reading
 from bayesgen.schema.readings.power_transform import with_power
 from bayesgen.table import read_table
 
@@ -29,6 +29,8 @@ class Case:
     columns. finished: what is learned from all rows at once. own: whether cells come back as they
     were; else other cells stand for them. united: whether columns learned apart can be united.
     likelihood: of bayesgen that reads it; "" for none that imputes. arguments: of its classifier.
+    form: of a text of its cells, which those that are imputed have too: what is left of it without
+    what varies. reading: that is registered for it.
     """
 
     cells: Callable[[np.random.Generator], object]
@@ -38,6 +40,8 @@ class Case:
     united: bool = True
     likelihood: str = "Normal"
     arguments: dict = dataclasses.field(default_factory=dict)
+    form: Callable[[str], str] = str
+    reading: type[Numbers] = percent.Percent
 
     def frame(self, seed: int) -> pd.DataFrame:
         rng = np.random.default_rng(seed)
@@ -51,7 +55,7 @@ class Case:
 
     @property
     def registered(self) -> contextlib.AbstractContextManager:
-        return percent.registered()
+        return percent.registered(self.reading)
 
 
 def text(rng):
@@ -60,6 +64,10 @@ def text(rng):
 
 def cut(column):
     return column.with_edges((995.0, 1000.0, 1005.0)) if isinstance(column, Bins) else column
+
+
+def cut_percentages(column):
+    return column.with_edges((30.0, 50.0, 65.0))
 
 
 def powered(column):
@@ -115,8 +123,30 @@ CASES = {
     "indicators": Case(text, {**NUMBERS, "indicators": True}, own=False, likelihood=""),
     "numbers beside indicators": Case(measured, {**NUMBERS, "indicators": True}),
     "pattern": Case(measured, {"kind": "missing"}, own=False, arguments={"missing": "informative"}),
-    "percent": Case(percentages, NUMBERS),
+    "percent": Case(percentages, NUMBERS, form=percent.form),
     "percent, power": Case(
-        percentages, NUMBERS, powered, united=False, arguments={"power_transform": True}
+        percentages,
+        NUMBERS,
+        powered,
+        united=False,
+        arguments={"power_transform": True},
+        form=percent.form,
+    ),
+    "percent, bins": Case(
+        percentages,
+        {"kind": "levels", "binned": True},
+        cut_percentages,
+        own=False,
+        likelihood="Categorical",
+        arguments={"bins": 4},
+    ),
+    "percent, counts": Case(
+        lambda rng: gappy([f"{x} %" for x in rng.poisson(3, N)]).astype("str"),
+        {"kind": "counts"},
+        likelihood="Poisson",
+        form=percent.form,
+    ),
+    "percent beside indicators": Case(
+        percentages, {**NUMBERS, "indicators": True}, form=percent.form
     ),
 }

@@ -115,6 +115,18 @@ def takes_the_first_power(right):
     return lambda self, other: (self,)
 
 
+@planted(laws.law_numbers_too, "percent", Numbers, "in_one_form")
+def forgets_the_form_of_the_other(right):
+    return lambda self, other: self
+
+
+@planted(laws.law_numbers_too, "percent, bins", Bins, "merge")
+@planted(laws.law_batches, "percent", Numbers, "merge")
+@planted(laws.law_batches, "percent, counts", Counts, "merge")
+def takes_text_for_numbers_as_before(right):
+    return lambda self, found: (self,)
+
+
 @planted(laws.law_batches, "text", Levels, "merge")
 def learns_no_level_later(right):
     return lambda self, found: (self,)
@@ -132,7 +144,7 @@ def learns_no_indicator_later(right):
 
 @planted(laws.law_saved, "indicators", Registry, "apart")
 @planted(laws.law_saved, "power", Registry, "apart")
-@planted(laws.law_saved, "bins", Registry, "apart")
+@planted(laws.law_saved, "percent, bins", Registry, "apart")
 def saves_all_fields_but_the_last(right):
     def wrong(self, value):
         found = right(self, value)

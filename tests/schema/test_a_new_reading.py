@@ -42,6 +42,8 @@ MODELS = {
     "bins": lambda: bg.NaiveBayes(
         likelihood={("share", "x"): bg.Normal(), "t": bg.Categorical()}, bins=4
     ),
+    "kernels": lambda: bg.NaiveBayes(likelihood={"share": bg.KernelDensity()}, remainder="auto"),
+    "cut": lambda: bg.NaiveBayes(bg.Categorical(), bins=4),
     "stack": lambda: bg.StackedClassifier(
         [bg.NaiveBayes(), bg.LDA(levels="indicators", random_state=0)],
         progress=False,
@@ -101,10 +103,23 @@ def test_batches_merged_models_and_saved_ones_are_read_alike(frame, tmp_path):
     X, y = frame
     expected = bg.NaiveBayes().fit(X, y).predict_proba(X)
     T = written(X)
-    batches = bg.NaiveBayes().partial_fit(T[:40], y[:40]).partial_fit(T[40:], y[40:])
-    np.testing.assert_allclose(batches.predict_proba(T), expected, 1e-9)
-    merged = bg.NaiveBayes().fit(T[:40], y[:40]).merge(bg.NaiveBayes().fit(T[40:], y[40:]))
-    np.testing.assert_allclose(merged.predict_proba(T), expected, 1e-9)
+    for parts in (
+        [(T[:40], y[:40]), (T[40:], y[40:])],
+        [(X[:40], y[:40]), (T[40:], y[40:])],
+        [(T[:40], y[:40]), (X[40:], y[40:])],
+    ):
+        batches = bg.NaiveBayes()
+        for rows, labels in parts:
+            batches.partial_fit(rows, labels)
+        np.testing.assert_allclose(batches.predict_proba(T), expected, 1e-9)
+        one, other = (bg.NaiveBayes().fit(*part) for part in parts)
+        merged = one.merge(other)
+        np.testing.assert_allclose(merged.predict_proba(T), expected, 1e-9)
+    with pytest.warns(errors.SuspiciousColumn, match="never observed"):
+        undecided = bg.NaiveBayes().partial_fit(X.assign(share=np.nan)[:20], y[:20])
+    undecided.partial_fit(T[20:], y[20:])
+    known = bg.NaiveBayes().fit(X.assign(share=X["share"].where(X.index >= 20)), y)
+    np.testing.assert_allclose(undecided.predict_proba(T), known.predict_proba(X), 1e-9)
     merged.save(tmp_path / "model.bayesgen")
     loaded = bg.load(tmp_path / "model.bayesgen", classes=[percent.Percent])
     np.testing.assert_allclose(loaded.predict_proba(T), expected, 1e-9)
@@ -131,7 +146,8 @@ def test_a_cell_in_another_form_is_refused_and_labels_stay_text(frame):
     X, y = frame
     T = written(X)
     clf = bg.NaiveBayes().fit(T, y)
-    with pytest.raises(errors.InvalidData, match="column 'share' holds the levels 'few'"):
+    message = r"column 'share' holds 'few' in row 0, .*, and was read as percentages\. Write all"
+    with pytest.raises(errors.InvalidData, match=message):
         clf.predict_proba(T.assign(share="few"))
     labels = T["share"].fillna("0 %").where(y == "no", "5 %").where(y == "yes", "7 %")
     assert bg.NaiveBayes().fit(T[["x", "t"]], labels).classes_.tolist() == ["5 %", "7 %"]
@@ -144,3 +160,49 @@ def test_explanations_count_in_the_unit_of_the_column(frame):
     pd.testing.assert_frame_equal(
         found.conditional(written(X).iloc[gaps]), expected.conditional(X.iloc[gaps]), rtol=1e-9
     )
+
+
+@pytest.fixture(scope="module")
+def stacks():
+    """Return the automatic stack of rows as text, and of their numbers."""
+    rng = np.random.default_rng(5)
+    y = pd.Series(np.where(np.arange(80) % 2, "no", "yes"), name="y")
+    share = np.round(40 + 10 * rng.normal(size=80) + 12 * (y == "yes"), 1)
+    X = pd.DataFrame({"share": share, "x": rng.normal(size=80)})
+    X.loc[::7, "share"] = np.nan
+    with percent.registered():
+        fitted = [
+            bg.StackedClassifier(progress=False, random_state=0).fit(rows, y)
+            for rows in (written(X), X)
+        ]
+    return X, y, *fitted
+
+
+def numbers_of(frame):
+    return frame.select_dtypes("number").to_numpy(float)
+
+
+VERBS = {
+    "predict_proba": lambda clf, X, y: clf.predict_proba(X),
+    "conditional": lambda clf, X, y: numbers_of(clf.conditional(X.iloc[[0, 7]])),
+    "feature_value": lambda clf, X, y: numbers_of(clf.feature_value(X.iloc[[0, 7]])),
+    "typicality": lambda clf, X, y: clf.typicality(X),
+    "estimate_prevalence": lambda clf, X, y: clf.estimate_prevalence(X).mean,
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_automatic_stack_answers_alike(stacks, verb):
+    X, y, found, expected = stacks
+    answers = [VERBS[verb](clf, rows, y) for clf, rows in ((found, written(X)), (expected, X))]
+    np.testing.assert_allclose(*answers, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_the_automatic_stack_writes_cells_in_their_own_form(stacks):
+    X, clf = stacks[0], stacks[2]
+    filled = clf.impute(written(X), random_state=0)
+    assert all(map(percent.is_percent, filled["share"]))
+    assert all(map(percent.is_percent, clf.sample(5)[0]["share"]))
+    pd.testing.assert_frame_equal(filled[X["share"].notna()], written(X)[X["share"].notna()])

@@ -202,7 +202,7 @@ class StackRows(explain.Rows):
 
     def values(self, encoded: Encoded, name: Name) -> np.ndarray:
         """Return the cells of a column of imputed rows, in the user's units."""
-        return self.decoded_column(encoded, name)
+        return self.decoded_column(encoded, name, in_units=True)
 
     def decoded_values(self, name: Name, values: np.ndarray) -> np.ndarray:
         """Return cells of a column as the user's own, which numbers are already."""

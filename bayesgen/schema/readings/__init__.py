@@ -12,10 +12,11 @@ from bayesgen.schema.readings.levels import Levels as Levels
 from bayesgen.schema.readings.numbers import Numbers as Numbers
 from bayesgen.schema.readings.pattern import Pattern as Pattern
 from bayesgen.schema.readings.power_transform import PowerTransformed as PowerTransformed
+from bayesgen.schema.readings.reading import READINGS as READINGS
 from bayesgen.schema.readings.reading import BlockSpec as BlockSpec
 from bayesgen.schema.readings.reading import Reading as Reading
 
-READINGS: list[type[Reading]] = [
+READINGS += [
     Pattern,
     Binary,
     Counts,
@@ -23,6 +24,4 @@ READINGS: list[type[Reading]] = [
     Levels,
     Indicator,
     Numbers,
-]
-"""Those that a block may take for a column: the first of its kind that its specification asks for
-and that takes the column, or else the last. Power transforms of numbers come later, from rows."""
+]  # power transforms of numbers come later, from rows

@@ -16,10 +16,10 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from bayesgen.schema.readings.levels import levels_of_codes
-from bayesgen.schema.readings.numbers import Numbers
+from bayesgen.schema.readings.numbers import Numbers, form_of, in_either, reading_of
 from bayesgen.schema.readings.reading import Reading, Readings
 from bayesgen.table import Name, TableColumn
 from bayesgen.typing import Weights
@@ -37,15 +37,18 @@ class Bins(Reading):
     """A column of numbers as levels, each a range of numbers.
 
     edges: the upper ends of all bins but the last; None until they are learned, from all rows.
+    of: how the numbers are written, if as text.
     """
 
     kind: ClassVar[str] = "levels"
     dtype: ClassVar[type] = np.int64
     asked: ClassVar = {"binned": True}
+    grows: ClassVar[bool] = True
     learned: ClassVar = ("cut into bins", "bins=")
 
     name: Name
     edges: tuple[float, ...] | None = None
+    of: Numbers | None = None
 
     @property
     def declared(self) -> bool:
@@ -73,22 +76,37 @@ class Bins(Reading):
     @property
     def original(self) -> Reading:
         """The numbers."""
-        return Numbers(self.name, None)
+        return Numbers(self.name, None) if self.of is None else self.of
+
+    @property
+    def form(self) -> str:
+        """What text the numbers are written as."""
+        return self.original.form
 
     @property
     def in_files(self) -> str:
         """The kind of its cells in files."""
-        return "number"
+        return self.original.in_files
 
     @classmethod
     def takes(cls, found: TableColumn) -> bool:
-        """Return whether a column holds numbers."""
-        return found.kind == "number"
+        """Return whether a column holds numbers, in whatever form they are written."""
+        return reading_of(found) is not None
 
     @classmethod
     def learn(cls, found: TableColumn) -> Readings:
         """Return the column, before its edges are learned (`with_edges`)."""
-        return (cls(found.name),)
+        return (cls(found.name, of=form_of(found)),)
+
+    def merge(self, found: TableColumn) -> Readings:
+        """Return the column after one more batch, which may show that its numbers are text."""
+        return (dataclasses.replace(self, of=in_either(self.of, form_of(found))),)
+
+    def union(self, other: Reading) -> Readings:
+        """Return the column after the rows of another, which must be cut alike."""
+        if not isinstance(other, Bins) or self.edges != other.edges:
+            return super().union(other)
+        return (dataclasses.replace(self, of=in_either(self.of, other.of)),)
 
     def with_edges(self, edges: tuple[float, ...]) -> "Bins":
         """Return the column with edges of its bins."""
@@ -96,9 +114,13 @@ class Bins(Reading):
 
     def encode(self, found: TableColumn, unseen: str = "missing") -> Int[np.ndarray, " row"]:
         """Return the numbers of the bins that cells are in, -1 = missing."""
-        values = Numbers(self.name).numbers(found)
+        values = self.numbers(found)
         bins = np.searchsorted(np.array(self.edges or ()), values)
         return np.where(np.isnan(values), -1, bins)
+
+    def numbers(self, found: TableColumn) -> Num[np.ndarray, " row"]:
+        """Return the numbers that cells stand for, NaN = missing."""
+        return (self.of or Numbers(self.name)).numbers(found)
 
     def decode(self, cells: Int[np.ndarray, " row"]) -> np.ndarray:
         """Return the names of bins."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import InvalidData
+from bayesgen.errors import InvalidData, UnsupportedOperation
 from bayesgen.schema.matching import MatchedTable
-from bayesgen.schema.readings.reading import BlockSpec, Reading, Readings
+from bayesgen.schema.readings.reading import READINGS, BlockSpec, Reading, Readings
 from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import Name, Table, TableColumn
 from bayesgen.typing import Self
@@ -28,12 +28,15 @@ class Numbers(Reading):
     """A column of numbers.
 
     Numbers that are written as text have classes that derive from this one, with what they stand
-    for (`takes`, `learn`, `numbers`), and how they are written back (`decode`, `in_files`).
+    for (`takes`, `learn`, `numbers`), and how they are written back (`decode`, `in_files`, `form`).
+    Each of them takes numbers as such too: a column becomes one of text with the first rows that
+    are.
 
     origin: what encoding subtracts, one of the numbers; see `Reading`.
     """
 
     kind: ClassVar[str] = "numbers"
+    grows: ClassVar[bool] = True
 
     name: Name
     origin: float | None = 0.0
@@ -46,7 +49,7 @@ class Numbers(Reading):
     @classmethod
     def learn(cls, found: TableColumn) -> tuple[Self, ...]:
         """Return the column, which is not centred."""
-        if found.kind != "number":
+        if found.kind != "number" and not found.is_missing:
             raise not_numeric(found)
         return (cls(found.name),)
 
@@ -68,11 +71,33 @@ class Numbers(Reading):
         pairs = zip(columns, origin.tolist(), strict=True)
         return [(dataclasses.replace(column, origin=none_if_nan(at)),) for column, at in pairs]
 
+    def merge(self, found: TableColumn) -> Readings:
+        """Return the column after one more batch, which may show that its numbers are text."""
+        column = form_of(found)
+        return (self,) if column is None else self.united(column)
+
     def united(self, other: Reading) -> Readings:
-        """Return the column with the first of two origins; how numbers are written stays."""
-        if self.origin is not None:
-            return (self,)
-        return (dataclasses.replace(self, origin=other.origin),)
+        """Return the column with the first of two origins, in the form that text has in either.
+
+        Raises:
+            UnsupportedOperation: their numbers are written in two forms.
+        """
+        origin = other.origin if self.origin is None else self.origin
+        return (dataclasses.replace(self.in_one_form(other), origin=origin),)
+
+    def in_one_form(self, other: Reading) -> "Numbers":
+        """Return the column, or the other if that is the one whose form is known.
+
+        A reading whose form has parts that not all rows show unites them here.
+
+        Raises:
+            UnsupportedOperation: their numbers are written in two forms.
+        """
+        if not isinstance(other, Numbers) or not other.form:
+            return self
+        if self.form and type(self) is not type(other):
+            raise two_forms(self, other)
+        return self if self.form else other
 
     def numbers(self, found: TableColumn) -> Num[np.ndarray, " row"]:
         """Return the numbers that cells stand for, NaN = missing.
@@ -114,6 +139,55 @@ class Numbers(Reading):
         return cells + (self.origin or 0.0)
 
 
+def reading_of(found: TableColumn) -> type[Numbers] | None:
+    """Return the reading of a column that holds numbers, in whatever form; else None.
+
+    None too where no cell is observed and the dtype is that of text.
+    """
+    if found.kind == "number":
+        return Numbers
+    if found.is_missing:
+        return None
+    forms = (cls for cls in READINGS if cls.kind == "numbers" and issubclass(cls, Numbers))
+    return next((cls for cls in forms if cls is not Numbers and cls.takes(found)), None)
+
+
+def form_of(found: TableColumn) -> Numbers | None:
+    """Return the reading of a column of text as numbers; None of any other."""
+    cls = None if found.kind == "number" else reading_of(found)
+    return None if cls is None else cls.learn(found)[0]
+
+
+def in_either(one: Numbers | None, other: Numbers | None) -> Numbers | None:
+    """Return the form that text has in either of two readings of a column, or in both.
+
+    Raises:
+        UnsupportedOperation: they are two forms.
+    """
+    if one is None or other is None:
+        return other if one is None else one
+    return one.in_one_form(other)
+
+
+def as_numbers(found: TableColumn) -> TableColumn:
+    """Return a column of text that is read as numbers as these, and any other as it is."""
+    column = form_of(found)
+    if column is None:
+        return found
+    return TableColumn(found.name, "number", column.numbers(found))
+
+
+def two_forms(one: Numbers, other: Numbers) -> UnsupportedOperation:
+    """Return the error about a column whose numbers are written in two forms."""
+    return UnsupportedOperation(
+        "column {column!r} is written as {one} in one table and as {other} in the other.",
+        "Write it alike in both, or as numbers.",
+        column=one.name,
+        one=one.form,
+        other=other.form,
+    )
+
+
 def offsets(columns: Sequence[Reading]) -> Float[np.ndarray, " feature"]:
     """Return what encoding subtracts from columns; 0 of those without an origin."""
     return np.array([column.origin or 0.0 for column in columns])
@@ -129,7 +203,7 @@ def change_of_origin(one: Reading, later: Reading) -> float:
 def with_origins(columns: Sequence[Reading], rows: MatchedTable) -> Readings:
     """Return the columns of a block with origins, from rows, where they have none as yet."""
     batch = [(c, rows.column(c.name)) for c in columns if isinstance(c, Numbers)]
-    seen = {c.name: c.numbers(x) for c, x in batch if c.takes(x) and not x.is_missing}
+    seen = {c.name: c.numbers(x) for c, x in batch if not x.is_missing}
     if not seen:
         return tuple(columns)
     first = dict(zip(seen, origins(list(seen.values())).tolist(), strict=True))
@@ -192,7 +266,8 @@ def check_spreads(table: Table) -> None:
     Raises:
         InvalidData: as `check_spread`.
     """
-    if numbers := [column for column in table.columns if column.kind == "number"]:
+    columns = map(as_numbers, table.columns)
+    if numbers := [column for column in columns if column.kind == "number"]:
         cells = [column.values for column in numbers]
         first = np.array([first_observed(values) for values in cells])
         check_spread([column.name for column in numbers], cells, first)

@@ -102,6 +102,11 @@ class Reading(abc.ABC):
         return False
 
     @property
+    def form(self) -> str:
+        """What text its numbers are written as, such as "percentages"; "" of numbers as such."""
+        return ""
+
+    @property
     def in_files(self) -> str:
         """The kind of its cells in files: "number", "text" or "boolean".
 
@@ -223,6 +228,10 @@ class Reading(abc.ABC):
         codes = range(len(self.levels)) if codes is None else codes
         return ", ".join(f"{code} {self.levels[k]!r}" for code, k in enumerate(codes))
 
+
+READINGS: list[type[Reading]] = []
+"""Those that a block may take for a column: the first of its kind that its specification asks for
+and that takes the column, or else the last. The package lists them in `__init__.py`."""
 
 Readings = tuple[Reading, ...]
 """The columns that one column of a table is read as."""
