@@ -369,7 +369,7 @@ def _sources(columns: Columns) -> Names:
 
 def reads_as_numbers(found: TableColumn) -> bool:
     """Return whether a column holds numbers, in whatever form they are written."""
-    return reading_of(found) is not None
+    return found.kind == "number" or reading_of(found) is not None
 
 
 def in_numbers(table: Table) -> Table:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import package_size
 import pytest
 
 import bayesgen
@@ -213,6 +214,12 @@ def test_no_class_has_many_ancestors_of_ours():
 def test_no_folder_reaches_into_the_private_names_of_another():
     found = {m: reaches(m, path.read_text(encoding="utf-8")) for m, path in MODULES.items()}
     assert {module: names for module, names in found.items() if names} == {}
+
+
+def test_contracts_that_no_name_states_are_few():
+    counts = package_size.sizes()
+    assert counts["private attributes of other objects"] <= 20
+    assert counts["methods that StackedClassifier overrides"] <= 15
 
 
 def test_arguments_are_not_packed_in_tuples():
