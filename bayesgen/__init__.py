@@ -37,6 +37,7 @@ from bayesgen.likelihoods import Multinomial as Multinomial
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
+from bayesgen.sources.files import file_source as file_source
 
 __version__ = _version("bayesgen")
 

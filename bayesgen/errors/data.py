@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
-from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option, shown
+from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, assigned, shown
 
 TABLE = Words("X", "the file")
 TARGET = Words("y", "the column of classes")
@@ -261,7 +261,7 @@ def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
     cells: their texts, and rows. The cure has the field column too.
     """
     texts = list(dict.fromkeys(text for text, _ in cells))
-    options = Code(" ".join(f"--missing {option(text)}" for text in texts[:5]))
+    options = Code(" ".join(assigned(text, "--missing") for text in texts[:5]))
     more = " and so on" if len(texts) > 5 else ""
     cure = Cure(
         "If they mean missing, X[{column!r}] = pandas.to_numeric(X[{column!r}], errors='coerce'); "

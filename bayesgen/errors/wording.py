@@ -80,8 +80,8 @@ class Writer(string.Formatter):
     In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
     20, :named level the same after "level" or "levels", :joined several texts without quotes, :len
     the number of values, :rows a number of rows, :path the name of a file, :in_row a row " in row
-    3", :cells up to five cells as "'12,5' in row 17", and :option one or several names as the
-    value of an option in a shell; all else is as in str.format.
+    3", :cells up to five cells as "'12,5' in row 17", :option one or several names as the value of
+    an option in a shell, and :assigned --name the option with it; all else is as in str.format.
     """
 
     def __init__(self, language: Language, place: Place) -> None:
@@ -142,6 +142,19 @@ def option(value: object) -> str:
     return shlex.quote(",".join(map(str, several)))
 
 
+def assigned(value: object, name: str) -> str:
+    """Return an option with its value, as it can be typed: "--missing NA", "--missing=-".
+
+    Examples:
+        >>> print(*(assigned(cell, "--missing") for cell in ("NA", "-", ".")))
+        --missing NA --missing=- --missing='.'
+    """
+    text = option(value)
+    if any(map(str.isalnum, text)) or text[0] in "-'":
+        return f"{name}={text}" if text.startswith("-") else f"{name} {text}"
+    return f"{name}='{text}'"
+
+
 FORMATS: dict[str, Callable[..., str]] = {
     "listed": lambda values, limit="5": listed(values, int(limit)),
     "named": lambda values, noun: named(noun, values),
@@ -150,6 +163,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "rows": rows,
     "path": lambda path: shown(str(path)),
     "option": option,
+    "assigned": assigned,
 }
 """Formats of the fields of a template, besides those that depend on the place of an error."""
 

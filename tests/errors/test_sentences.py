@@ -94,8 +94,8 @@ def test_warnings_that_differ_in_numbers_columns_and_classes_are_merged():
 
 
 def test_kinds_are_few():
-    assert len(KINDS) == 19
-    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 11
+    assert len(KINDS) == 20
+    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 12
 
 
 # -- the sentences of the package ------------------------------------------------------------------
@@ -129,7 +129,9 @@ def test_every_sentence_is_given_its_fields():
 
 
 def test_formats_of_fields_are_those_of_the_writer():
-    known = re.compile(r"(?:listed|named|joined|len|rows|path|option|in_row|cells)\b|[,.\dgf]*$")
+    known = re.compile(
+        r"(?:listed|named|joined|len|rows|path|option|assigned|in_row|cells)\b|[,.\dgf]*$"
+    )
     for where, texts, whole, fields in sentences():
         for text in texts if whole and fields and None not in fields else ():
             for _, _, spec, _ in string.Formatter().parse(text):
