@@ -89,7 +89,7 @@ def test_missing_cells_of_new_rows():
 
 def test_cells_of_a_joint_density_are_not_masked():
     """Its sentence names what integrates over them, and that is fitted."""
-    with pytest.raises(InvalidProgram, match="no density.* no factors") as caught:
+    with pytest.raises(InvalidProgram, match=r"no density.* no factors") as caught:
         classifier(user_programs.joint_columns).fit(INCOMPLETE, Y)
     assert "mask" not in str(caught.value)
     clf = eval(re.search(r"fit (bg\.\w+\(\))", str(caught.value))[1], {"bg": bg})
