@@ -247,10 +247,11 @@ def groups_of_another_type(
     column: object, levels: Sequence, count: Count, n_rows: Count, existing: Sequence
 ) -> CountsAsMissing:
     """Groups that are of another type than those of the training rows are new ones."""
+    retyped = f"{{column:as {type(existing[0]).__name__}}}"
     return CountsAsMissing(
         f"{UNSEEN} They are of another type, and their rows count as rows of a new group.",
         Cure(
-            f"Give the column the type that it had, {{column:as {type(existing[0]).__name__}}}.",
+            "Give the column the type that it had, " + retyped + ".",
             "Write the groups as in the rows of the fit.",
         ),
         column=column,

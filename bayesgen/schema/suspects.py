@@ -191,12 +191,14 @@ def _decimal_commas(found: TableColumn) -> SuspiciousColumn:
     texts = [level for level in found.levels if COMMA.fullmatch(str(level))]
     points = [level for level in texts if "." in level]
     shell = "Write them without the points, and add --decimal ,." if points else "Add --decimal ,."
+    numbers = "{column:commas points}" if points else "{column:commas}"
     return SuspiciousColumn(
         "column {column!r} is read as text, because it holds numbers with a decimal comma"
         "{thousands}, such as {example!r}.",
         Cure(
-            f"Make them numbers: {{column:commas{' points' if points else ''}}}. If it is meant as "
-            "text, pass {column:as category}.",
+            "Make them numbers: "
+            + numbers
+            + ". If it is meant as text, pass {column:as category}.",
             shell,
         ),
         column=found.name,
