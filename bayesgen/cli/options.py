@@ -246,7 +246,7 @@ class CsvFormat:
         not_missing: A text that means "missing" by default, such as NA, and does not here; may be
             repeated.
         sep: Separator of the cells of a CSV file; by default recognized among commas, semicolons,
-            tabs and |.
+            tabs and vertical bars.
         decimal: Decimal mark of numbers in a CSV file; by default a point, or a comma where numbers
             have one.
         encoding: Encoding of a CSV file; by default UTF-8, UTF-16, or else Windows-1252.
