@@ -64,7 +64,7 @@ class ConfusionDisplay(Display):
         >>> import numpy as np
         >>> import bayesgen as bg
         >>> p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-        >>> table = bg.calibrate.confusion(np.array([0, 0, 1]), p, ["ill", "well"])
+        >>> table = bg.calibrate.confusion(["ill", "ill", "well"], p)
         >>> display = bg.plots.ConfusionDisplay(table).plot()
     """
 
