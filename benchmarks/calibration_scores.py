@@ -102,7 +102,7 @@ def calibration(splits: Splits) -> Calibration:
         gaps = np.bincount(place, right - confidence, minlength=BINS)
         simulated.append(np.abs(gaps).sum() / len(p))
     floor, limit = float(np.mean(simulated)), float(np.quantile(simulated, 0.95))
-    return Calibration(calibration_error(y, p), floor, limit)
+    return Calibration(calibration_error(y, p, range(p.shape[1])), floor, limit)
 
 
 def zeros(splits: Splits) -> float:

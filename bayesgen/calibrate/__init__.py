@@ -1,8 +1,10 @@
 """Calibration: proper scores, reliability curves, decision thresholds, simulation (`sbc`).
 
-Functions of many classes take `y`, the code of each row's true class (0 to classes - 1), and
-`probability`, one row of class probabilities for each (rows sum to one). Functions of one event
-take `event`, whether it happened in each row, and its stated `probability`. Nothing is clipped.
+Functions of many classes take the arguments of scikit-learn's: `y_true`, the labels; `proba`, one
+row of class probabilities for each (rows sum to one), as `predict_proba` returns them; and
+`classes`, the class of each column, `clf.classes_`, which may be left out where the labels are of
+all classes. Functions of one event take `event`, whether it happened in each row, and its stated
+`probability`. Nothing is clipped.
 """
 
 from bayesgen.calibrate.prediction_sets import set_coverage as set_coverage

@@ -1,7 +1,7 @@
 """Coverage and size of prediction sets on rows that were not fitted."""
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -9,16 +9,16 @@ from jaxtyping import Bool
 from scipy.special import betaincinv
 
 from bayesgen import arguments
+from bayesgen.calibrate.targets import Classes, read
 from bayesgen.errors.data import wrong_length
 from bayesgen.inference.conformal import Groups, in_set, left_out_p_values, odds
 from bayesgen.membership import Entries
-from bayesgen.table import read_target, require_same_order
-from bayesgen.typing import Joint, Membership
+from bayesgen.table import Name, read_table, read_target, require_same_order
 
 LEVEL = 0.95
 """Probability of the interval of a coverage."""
-ALL = "(all)"
-"""Name of the line of all rows."""
+ALL, MISSING = "(all)", "(missing)"
+"""Names of the line of all rows, and of rows whose value is missing."""
 
 
 def set_coverage(
@@ -36,7 +36,8 @@ def set_coverage(
     fitted. Rows without one are ignored, and a class unknown to the fit is in no set.
 
     Returns:
-        DataFrame, one line for all rows, "(all)", and one for each class. Columns are rows;
+        DataFrame, one line for all rows, "(all)", and one for each class, or, where by= names a
+        column, for each of its values, by name. Columns are rows;
         coverage, the share of sets that hold the true class; lower and upper, its 95 % interval
         (Clopper and Pearson 1934, of this fit); size, the mean number of classes in a set;
         singletons and empty, the shares of sets of one and of no class; method, which ran.
@@ -54,14 +55,29 @@ def set_coverage(
     sets, ran = clf.predict_set(X, coverage, by=by, method=method, return_method=True)
     if len(target.codes) != len(sets):
         raise wrong_length(len(target.codes), len(sets))
-    lines = {}
+    lines: dict[object, dict] = {}
     covered, labeled = np.zeros(len(sets), dtype=bool), target.codes >= 0
     for code, label in enumerate(target.classes.tolist()):
         rows = target.codes == code
         covered[rows] = sets[rows, fitted.index(label)] if label in fitted else False
         lines[label] = _line(covered[rows], sets[rows])
+    name = "class"
+    if by not in (None, "class"):
+        name, values = by, _values(X, by)
+        kept = {value: labeled & (values == value) for value in pd.unique(values[labeled])}
+        lines = {value: _line(covered[rows], sets[rows]) for value, rows in kept.items()}
     lines = {ALL: _line(covered[labeled], sets[labeled]), **lines}
-    return pd.DataFrame(lines.values(), index=pd.Index(lines, name="class")).assign(method=ran)
+    return pd.DataFrame(lines.values(), index=pd.Index(lines, name=name)).assign(method=ran)
+
+
+def _values(X: object, name: Hashable) -> np.ndarray:
+    """Return the cells of a column, of which missing ones are one more value."""
+    columns = {column.name: column for column in read_table(X, only=[cast(Name, name)]).columns}
+    column = columns[cast(Name, name)]
+    cells = column.values.astype(object)
+    if column.kind == "level":
+        cells = np.array([*column.levels, None], dtype=object)[column.values]
+    return np.where(column.missing, MISSING, cells)
 
 
 def _line(covered: Bool[np.ndarray, " row"], sets: Bool[np.ndarray, "row class"]) -> dict:
@@ -78,26 +94,31 @@ def _line(covered: Bool[np.ndarray, " row"], sets: Bool[np.ndarray, "row class"]
     }
 
 
-def set_size(y: Membership, probability: Joint, coverage: float = 0.9) -> float:
+def set_size(
+    y_true: object, proba: object, classes: Classes = None, *, coverage: float = 0.9
+) -> float:
     """Return the mean size of the smallest sets that hold the true class of a share of the rows.
 
     Sets are those of `predict_set(method="left_out")` with probabilities of rows that were not
     fitted in place of left-out ones, so that those of any classifiers can be compared.
 
     Args:
-        y: class codes, shape (row,), or shares of each class, shape (row, class): a row then
+        y_true: labels, shape (row,), or shares of each class, shape (row, class): a row then
             counts in each class by its share.
-        probability: class probabilities, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
         coverage: above 0 and below 1; InvalidArgument if it is not.
 
     Examples:
         >>> import numpy as np
         >>> from bayesgen.calibrate import set_size
         >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]])
-        >>> set_size(np.array([0, 0, 1, 1]), p, 0.6), set_size(np.array([0, 0, 1, 1]), p, 0.9)
+        >>> y = ["no", "no", "yes", "yes"]
+        >>> set_size(y, p, coverage=0.6), set_size(y, p)
         (0.75, 2.0)
     """
     coverage = arguments.share("coverage", coverage)
+    y, probability = read(y_true, proba, classes)
     with np.errstate(divide="ignore"):
         logs = np.log(probability)
     entries = Entries.of(y, np.ones(len(y)))

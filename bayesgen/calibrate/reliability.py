@@ -6,7 +6,7 @@ and the counts of rows by stated probability.
 """
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from bayesgen import arguments
 from bayesgen.calibrate.scores import BrierDecomposition, bin_of, event_decomposition
-from bayesgen.typing import Joint, Labels
+from bayesgen.calibrate.targets import Classes, names, read
 
 TOP_LABEL = "top label"
 """Name of the curve of the most probable class: its event is that this class is the true one."""
@@ -59,9 +59,9 @@ class ReliabilityCurve:
 
 
 def reliability(
-    y: Labels,
-    probability: Joint,
-    classes: Sequence[Hashable],
+    y_true: object,
+    proba: object,
+    classes: Classes = None,
     *,
     rng: np.random.Generator,
     prob: float = 0.9,
@@ -72,9 +72,9 @@ def reliability(
     For two classes only the second has a curve, since that of the first mirrors it.
 
     Args:
-        y: class codes, shape (row,).
-        probability: class probabilities, shape (row, class).
-        classes: their names.
+        y_true: labels, shape (row,).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
         rng: draws the events.
         prob: level of the bands.
         resamples: number of sets of events behind a band.
@@ -84,13 +84,15 @@ def reliability(
         >>> from bayesgen.calibrate import reliability
         >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])
         >>> curves = reliability(
-        ...     np.array([0, 0, 1]), p, ["dry", "rain"], rng=np.random.default_rng(0)
+        ...     ["dry", "dry", "rain"], p, ["dry", "rain"], rng=np.random.default_rng(0)
         ... )
         >>> [curve.name for curve in curves]
         ['rain', 'top label']
     """
-    shown = range(1, 2) if len(classes) == 2 else range(len(classes))
-    events = {classes[k]: (y == k, probability[:, k]) for k in shown}
+    y, probability = read(y_true, proba, classes)
+    named = names(y_true, probability.shape[1], classes)
+    shown = range(1, 2) if len(named) == 2 else range(len(named))
+    events = {named[k]: (y == k, probability[:, k]) for k in shown}
     events[TOP_LABEL] = (y == probability.argmax(axis=1), probability.max(axis=1))
     return tuple(
         reliability_curve(event, stated, name=name, rng=rng, prob=prob, resamples=resamples)

@@ -5,37 +5,42 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.calibrate.targets import Classes, read
 from bayesgen.membership import expected, shares_of
-from bayesgen.typing import Joint, Labels, Membership, Weights
+from bayesgen.typing import Joint, Membership, Weights
 
 BINS = 15
 """Number of confidence bins of Guo et al. (2017)."""
 
 
-def log_loss(y: Membership, probability: Joint) -> float:
+def log_loss(y_true: object, proba: object, classes: Classes = None) -> float:
     """Return the mean of -log p(true class), in nats; 0 is perfect.
 
     It is infinite if a true class has probability 0. scikit-learn clips such a probability instead.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Source: Good (1952), Journal of the Royal Statistical Society B 14, 107-114.
 
     Examples:
         >>> import numpy as np
         >>> from bayesgen.calibrate import log_loss
-        >>> log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
+        >>> log_loss(["no", "yes"], np.array([[0.5, 0.5], [1.0, 0.0]]))
         inf
     """
+    y, probability = read(y_true, proba, classes)
     with np.errstate(divide="ignore"):
         return float(-expected(np.log(probability), y).mean())
 
 
 def log_loss_at(
-    y: Membership,
-    log_proba: Joint,
+    y_true: object,
+    log_proba: object,
+    classes: Classes = None,
+    *,
     frequencies: Float[np.ndarray, " class"],
     weight: Weights | None = None,
 ) -> float:
@@ -46,8 +51,9 @@ def log_loss_at(
     shift the rows of a class are a sample of that class there.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
         log_proba: log class probabilities, which are to be those of that population.
+        classes: the class of each column of log_proba; None: the labels, sorted.
         frequencies: p, shape (class,), summing to one.
         weight: of the rows; None: 1.
 
@@ -61,27 +67,29 @@ def log_loss_at(
         >>> from bayesgen.calibrate import log_loss_at
         >>> log_proba = np.log([[0.9, 0.1], [0.2, 0.8], [0.2, 0.8]])
         >>> y = np.array([0, 1, 1])
-        >>> round(log_loss_at(y, log_proba, np.array([0.75, 0.25])), 6)
+        >>> round(log_loss_at(y, log_proba, frequencies=np.array([0.75, 0.25])), 6)
         0.134806
     """
-    share = shares_of(y, log_proba.shape[1])
+    y, logs = read(y_true, log_proba, classes)
+    share = shares_of(y, logs.shape[1])
     share = share if weight is None else share * weight[:, None]
     count, there = share.sum(axis=0), frequencies > 0
-    loss = -(np.where(share > 0, log_proba, 0.0) * share).sum(axis=0)
+    loss = -(np.where(share > 0, logs, 0.0) * share).sum(axis=0)
     if (there & (count == 0)).any():
         return float("nan")
     return float(frequencies[there] @ (loss[there] / count[there]))
 
 
-def brier(y: Membership, probability: Joint) -> float:
+def brier(y_true: object, proba: object, classes: Classes = None) -> float:
     """Return the mean over rows of sum_k (p_k - [y = k])^2; 0 is perfect, 2 is the worst.
 
     This is Brier's own sum over all classes. For two classes it is twice the mean of (p - y)^2,
     which some libraries report.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Source: Brier (1950), Monthly Weather Review 78, 1-3.
 
@@ -91,16 +99,18 @@ def brier(y: Membership, probability: Joint) -> float:
         >>> brier(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
         1.25
     """
+    y, probability = read(y_true, proba, classes)
     share = shares_of(y, probability.shape[1])
     return float((np.square(probability - share) + share * (1 - share)).sum(axis=1).mean())
 
 
-def accuracy(y: Membership, probability: Joint) -> float:
+def accuracy(y_true: object, proba: object, classes: Classes = None) -> float:
     """Return the share of rows whose most probable class is true; ties go to the first class.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Examples:
         >>> import numpy as np
@@ -108,7 +118,7 @@ def accuracy(y: Membership, probability: Joint) -> float:
         >>> accuracy(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
         0.5
     """
-    return float(_right(y, probability).mean())
+    return float(_right(*read(y_true, proba, classes)).mean())
 
 
 def _right(y: Membership, probability: Joint) -> Float[np.ndarray, " row"]:
@@ -116,7 +126,9 @@ def _right(y: Membership, probability: Joint) -> Float[np.ndarray, " row"]:
     return shares_of(y, probability.shape[1])[np.arange(len(y)), probability.argmax(axis=1)]
 
 
-def calibration_error(y: Membership, probability: Joint, bins: int = BINS) -> float:
+def calibration_error(
+    y_true: object, proba: object, classes: Classes = None, *, bins: int = BINS
+) -> float:
     """Return the top-label expected calibration error, between 0 and 1; 0 is perfect.
 
     The rows are put into bins of equal width by their confidence, the probability of the most
@@ -130,8 +142,9 @@ def calibration_error(y: Membership, probability: Joint, bins: int = BINS) -> fl
     between classifiers by log loss or Brier score.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
         bins: number of bins, at least 1.
 
     Source: Guo, Pleiss, Sun and Weinberger (2017), ICML, equation 3.
@@ -144,6 +157,7 @@ def calibration_error(y: Membership, probability: Joint, bins: int = BINS) -> fl
         >>> calibration_error(np.array([0, 1]), np.array([[0.75, 0.25], [0.75, 0.25]]))
         0.25
     """
+    y, probability = read(y_true, proba, classes)
     confidence = probability.max(axis=1)
     gap = _right(y, probability) - confidence
     place = bin_of(confidence, bins)
@@ -156,7 +170,7 @@ def bin_of(probability: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray,
     return np.clip(np.ceil(probability * bins).astype(int) - 1, 0, bins - 1)
 
 
-def overconfidence(y: Labels, probability: Joint) -> float:
+def overconfidence(y_true: object, proba: object, classes: Classes = None) -> float:
     """Return how many standard errors the Brier score is above the one the probabilities expect.
 
     Above 0 the probabilities are too extreme, below 0 too cautious. If they are right, the result
@@ -165,8 +179,9 @@ def overconfidence(y: Labels, probability: Joint) -> float:
     Source: Spiegelhalter (1986), Statistics in Medicine 5, 421-433; here for several classes.
 
     Args:
-        y: class codes, shape (row,).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Examples:
         Of 100 rows of confidence .9, 80 are right:
@@ -177,6 +192,7 @@ def overconfidence(y: Labels, probability: Joint) -> float:
         >>> round(overconfidence(np.repeat([0, 1], [80, 20]), probability), 2)
         3.33
     """
+    y, probability = read(y_true, proba, classes)
     # Brier score of a row if its class is k
     scores = (probability**2).sum(axis=1, keepdims=True) - 2 * probability + 1
     expected = (probability * scores).sum(axis=1)
@@ -187,7 +203,7 @@ def overconfidence(y: Labels, probability: Joint) -> float:
     return float(excess / np.sqrt(variance))
 
 
-def area_under_roc(y: Membership, probability: Joint) -> float:
+def area_under_roc(y_true: object, proba: object, classes: Classes = None) -> float:
     """Return the area under the ROC curve (AUC).
 
     Two classes: the share of pairs, one row of each, in which the row of the second class has the
@@ -196,8 +212,9 @@ def area_under_roc(y: Membership, probability: Joint) -> float:
     or all rows.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Source: Hanley and McNeil (1982), Radiology 143, 29-36.
 
@@ -208,9 +225,11 @@ def area_under_roc(y: Membership, probability: Joint) -> float:
         >>> area_under_roc(np.array([0, 0, 1]), p)
         0.75
     """
-    classes = range(1, 2) if probability.shape[1] == 2 else range(probability.shape[1])
-    share = shares_of(y, probability.shape[1])
-    return float(np.mean([_higher(share[:, k], probability[:, k]) for k in classes]))
+    y, probability = read(y_true, proba, classes)
+    size = probability.shape[1]
+    share = shares_of(y, size)
+    compared = range(1, 2) if size == 2 else range(size)
+    return float(np.mean([_higher(share[:, k], probability[:, k]) for k in compared]))
 
 
 def _higher(event: Float[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> float:
@@ -240,7 +259,9 @@ class BrierDecomposition:
     uncertainty: float
 
 
-def brier_decomposition(y: Membership, probability: Joint) -> BrierDecomposition:
+def brier_decomposition(
+    y_true: object, proba: object, classes: Classes = None
+) -> BrierDecomposition:
     """Return miscalibration, discrimination and uncertainty of the Brier score.
 
     Each class is taken against the rest (`event_decomposition`) and the parts are summed over
@@ -248,8 +269,9 @@ def brier_decomposition(y: Membership, probability: Joint) -> BrierDecomposition
     score.
 
     Args:
-        y: class codes, shape (row,), or shares of the classes, shape (row, class).
-        probability: class probabilities, shape (row, class).
+        y_true: labels, shape (row,), or shares of the classes, shape (row, class).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
 
@@ -261,9 +283,10 @@ def brier_decomposition(y: Membership, probability: Joint) -> BrierDecomposition
         >>> round(parts.miscalibration, 3), round(parts.discrimination, 3)
         (0.125, 0.444)
     """
-    classes = range(probability.shape[1])
-    share = shares_of(y, probability.shape[1])
-    parts = [event_decomposition(share[:, k], probability[:, k]) for k in classes]
+    y, probability = read(y_true, proba, classes)
+    size = probability.shape[1]
+    share = shares_of(y, size)
+    parts = [event_decomposition(share[:, k], probability[:, k]) for k in range(size)]
     return BrierDecomposition(
         sum(part.miscalibration for part in parts),
         sum(part.discrimination for part in parts),

@@ -1,31 +1,31 @@
 """Decision thresholds, confusion tables and the ROC curve."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
 from bayesgen import arguments
+from bayesgen.calibrate.targets import Classes, names, read
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.typing import Joint, Labels
 
 THRESHOLDS = (0.5, 0.95)
 
 
 def confusion(
-    y: Labels,
-    probability: Joint,
-    classes: Sequence[Hashable],
+    y_true: object,
+    proba: object,
+    classes: Classes = None,
     *,
     threshold: float | None = None,
 ) -> pd.DataFrame:
     """Return the confusion table: rows by true class and decided class.
 
     Args:
-        y: class codes, shape (row,).
-        probability: class probabilities, shape (row, class).
-        classes: their names.
+        y_true: labels, shape (row,).
+        proba: class probabilities, shape (row, class).
+        classes: the class of each column of proba, `clf.classes_`; None: the labels, sorted.
         threshold: None decides for the most probable class (ties go to the first). A number, for
             two classes only, decides for the second if its probability is at least that.
 
@@ -39,22 +39,24 @@ def confusion(
         >>> import numpy as np
         >>> from bayesgen.calibrate import confusion
         >>> p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-        >>> confusion(np.array([0, 0, 1]), p, ["no", "yes"]).to_numpy()
+        >>> confusion(["no", "no", "yes"], p).to_numpy()
         array([[1, 1],
                [0, 1]])
     """
+    y, probability = read(y_true, proba, classes)
+    named = names(y_true, probability.shape[1], classes)
     if threshold is None:
         decided = probability.argmax(axis=1)
-    elif len(classes) == 2:
+    elif len(named) == 2:
         decided = (probability[:, 1] >= threshold).astype(int)
     else:
-        among = f"None, of {len(classes)} classes"
+        among = f"None, of {len(named)} classes"
         raise out_of_range("threshold", threshold, among, "Pass threshold=None.")
-    count = np.bincount(y * len(classes) + decided, minlength=len(classes) ** 2)
+    count = np.bincount(y * len(named) + decided, minlength=len(named) ** 2)
     return pd.DataFrame(
-        count.reshape(len(classes), len(classes)),
-        index=pd.Index(list(classes), name="true"),
-        columns=pd.Index(list(classes), name="decided"),
+        count.reshape(len(named), len(named)),
+        index=pd.Index(named, name="true"),
+        columns=pd.Index(named, name="decided"),
     )
 
 

@@ -176,7 +176,8 @@ class Scores:
         y, proba = codes[codes >= 0], _probabilities(rows, self.classes)[codes >= 0]
         self.without_class += len(codes) - len(y)
         if len(y):
-            means = np.array([log_loss(y, proba), brier(y, proba), accuracy(y, proba)])
+            codes = range(len(self.classes))
+            means = np.array([score(y, proba, codes) for score in (log_loss, brier, accuracy)])
             self.sums, self.n_rows = self.sums + len(y) * means, self.n_rows + len(y)
 
     def codes_of(self, rows: pa.Table) -> Labels:

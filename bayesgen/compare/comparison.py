@@ -150,9 +150,9 @@ class Comparison:
             random_state: seed of the simulation.
         """
         return calibrate.reliability(
-            self._codes,
+            self.classes[self._codes],
             self._probabilities_of(name),
-            self.classes.tolist(),
+            self.classes,
             rng=np.random.default_rng(arguments.seed(random_state)),
             prob=prob,
             resamples=resamples,
@@ -186,7 +186,8 @@ class Comparison:
                 the second if its probability is at least that.
         """
         proba = self._probabilities_of(name)
-        return calibrate.confusion(self._codes, proba, self.classes.tolist(), threshold=threshold)
+        labels = self.classes[self._codes]
+        return calibrate.confusion(labels, proba, self.classes, threshold=threshold)
 
     def roc(self, name: str, *, positive: Hashable = None) -> pd.DataFrame:
         """Return the points of the ROC curve of a class, over all folds together.

@@ -483,7 +483,8 @@ def _loss_under_prior(fits: pd.DataFrame, y: Membership) -> float | None:
         return None
     with np.errstate(divide="ignore"):
         log_proba = np.log(np.concatenate([*fits["stated"]]))
-    return log_loss_at(y, log_proba, np.mean([*fits["classes"]], axis=0))
+    frequencies = np.mean([*fits["classes"]], axis=0)
+    return log_loss_at(y, log_proba, range(len(frequencies)), frequencies=frequencies)
 
 
 def _note_of_prior(name: str, loss: float) -> Note:

@@ -47,7 +47,8 @@ class Scores:
             fold: the fold of each row, 0 to folds - 1, shape (row,).
         """
         folds = [fold == number for number in np.unique(fold)]
-        areas = np.array([area_under_roc(y[rows], probability[rows]) for rows in folds])
+        codes = range(probability.shape[1])
+        areas = np.array([area_under_roc(y[rows], probability[rows], codes) for rows in folds])
         value = pd.Series({**_over_rows(y, probability), "auc": areas.mean()})
         if len(folds) == 1:
             return cls(value, pd.DataFrame(np.nan, index=[0], columns=value.index))
@@ -109,13 +110,14 @@ class Scores:
 
 
 def _over_rows(y: Membership, probability: Joint) -> dict[str, float]:
+    codes = range(probability.shape[1])
     return {
-        "log_loss": log_loss(y, probability),
-        "brier": brier(y, probability),
-        **dataclasses.asdict(brier_decomposition(y, probability)),
-        "calibration_error": calibration_error(y, probability),
-        "accuracy": accuracy(y, probability),
-        "set_size": set_size(y, probability),
+        "log_loss": log_loss(y, probability, codes),
+        "brier": brier(y, probability, codes),
+        **dataclasses.asdict(brier_decomposition(y, probability, codes)),
+        "calibration_error": calibration_error(y, probability, codes),
+        "accuracy": accuracy(y, probability, codes),
+        "set_size": set_size(y, probability, codes),
     }
 
 

@@ -157,4 +157,5 @@ def _scores(y: Labels, proba: Joint) -> dict[str, float | int]:
         rows = pd.DataFrame({"log_loss": -np.log(true), "brier": brier, "accuracy": right})
         scores = with_errors(rows.mean(), rows.sem())
     expected = {"expected_accuracy": proba.max(axis=1).mean()}
-    return {"rows": len(y), **scores, **expected, "overconfidence": overconfidence(y, proba)}
+    z = overconfidence(y, proba, range(proba.shape[1]))
+    return {"rows": len(y), **scores, **expected, "overconfidence": z}

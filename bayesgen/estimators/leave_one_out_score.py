@@ -83,7 +83,9 @@ def scored(fitted: Fitted, rows: TrainingRows) -> dict[str, float] | None:
     if stated:
         later = scores.under_classes(classes)
         log_proba = log_class_probabilities(later.joint, later.log_classes)
-        under_prior = {LOSS_UNDER_PRIOR: log_loss_at(y, log_proba, np.exp(classes), weight)}
+        population = {"frequencies": np.exp(classes), "weight": weight}
+        loss_there = log_loss_at(y, log_proba, range(len(classes)), **population)
+        under_prior = {LOSS_UNDER_PRIOR: loss_there}
     return {
         LOSS: float(loss @ weight / total),
         "log loss of class frequencies": float(frequencies @ weight / total),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from bayesgen.plots.style import Axes, pyplot
+from bayesgen.plots.style import Axes, as_they_are, pyplot
 
 SMALL = 3.7, 3.3
 """Inches: as wide as a telephone's screen of 400 pixels."""
@@ -31,6 +31,7 @@ def svg(draw: Callable[[Axes], object], size: tuple[float, float] = SMALL) -> st
         figure, ax = plt.subplots(figsize=size, layout="constrained")
         try:
             draw(ax)
+            as_they_are(ax)
             figure.savefig(buffer, format="svg")
         finally:
             plt.close(figure)

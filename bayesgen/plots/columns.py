@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.plots.style import INK, Axes, color, line, pyplot
+from bayesgen.plots.style import INK, Axes, color, in_legend, line, pyplot
 from bayesgen.schema import in_numbers
 from bayesgen.table import Table, TableColumn, read_table
 
@@ -104,7 +104,12 @@ class FeatureDisplay(Display):
         for k, name in enumerate(self.classes):
             if len(cells := self._seen(column, name)):
                 ax.hist(cells, edges, density=True, color=color(k), alpha=0.25)
-            look = {"color": color(k), "linestyle": line(k), "linewidth": 2, "label": str(name)}
+            look = {
+                "color": color(k),
+                "linestyle": line(k),
+                "linewidth": 2,
+                "label": in_legend(name),
+            }
             ax.plot(column.at, column.density[:, k], **look)
         ax.set_ylabel("density given class")
 
@@ -225,7 +230,9 @@ def _draw_bars(
     width, place = 0.8 / len(groups), np.arange(len(levels))
     centers = place + width * (np.arange(len(groups)) - (len(groups) - 1) / 2)[:, None]
     for k, group in enumerate(groups):
-        ax.bar(centers[k], shares[k], 0.9 * width, color=color(k), alpha=0.6, label=str(group))
+        ax.bar(
+            centers[k], shares[k], 0.9 * width, color=color(k), alpha=0.6, label=in_legend(group)
+        )
     names = [str(level) for level in levels]
     long = max(map(len, names)) > 6 or len(names) > 5
     ax.set_xticks(place, names, rotation=30 if long else 0)

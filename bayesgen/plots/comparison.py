@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, Axes, color, line, marker
+from bayesgen.plots.style import FAINT, Axes, color, in_legend, line, marker
 
 SCORES = {
     "log_loss": "log loss (nats, lower is better)",
@@ -44,7 +44,7 @@ class RocDisplay(Display):
             across, up = points["false_positive_rate"], points["true_positive_rate"]
             label = f"{name}, area {np.trapezoid(up, across):.3f}"
             look = {"color": color(k), "linestyle": line(k), "linewidth": 2}
-            self.ax_.plot(across, up, label=label, **look)
+            self.ax_.plot(across, up, label=in_legend(label), **look)
         self.ax_.set(
             xlabel=f"false alarms among rows that are not {self.event}",
             ylabel=f"sensitivity: {self.event} found",
@@ -64,7 +64,7 @@ class ConfusionDisplay(Display):
         >>> import numpy as np
         >>> import bayesgen as bg
         >>> p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-        >>> table = bg.calibrate.confusion(np.array([0, 0, 1]), p, ["ill", "well"])
+        >>> table = bg.calibrate.confusion(["ill", "ill", "well"], p)
         >>> display = bg.plots.ConfusionDisplay(table).plot()
     """
 
@@ -116,7 +116,7 @@ class LearningCurveDisplay(Display):
             curve = self.curves.loc[name]
             mean, error = curve[self.score], curve[f"{self.score}_se"]
             look = {"color": color(k), "linestyle": line(k), "marker": marker(k), "markersize": 5}
-            self.ax_.errorbar(curve.index, mean, error, capsize=2, label=str(name), **look)
+            self.ax_.errorbar(curve.index, mean, error, capsize=2, label=in_legend(name), **look)
         label = SCORES.get(self.score, self.score)
         self.ax_.set(xscale="log", xlabel="training rows", ylabel=label)
         ticks = sorted(set(self.curves.index.get_level_values(1)))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesgen.calls import checked_calls
-from bayesgen.plots.style import Axes, Option, pyplot, tidy
+from bayesgen.plots.style import Axes, Option, as_they_are, pyplot, texts_of, tidy
 from bayesgen.typing import Self
 
 ROW = 3
@@ -44,9 +44,13 @@ class Display(abc.ABC):
         Args:
             ax: axes to draw on, one for each panel; None makes them.
         """
+        given = [] if ax is None else list(np.atleast_1d(ax).ravel())
+        earlier = {text: words for axes in given for text, words in texts_of(axes).items()}
         self._draw(ax)
-        for axes in [] if self._framed else self.axes_ or []:
-            tidy(axes)
+        for axes in self.axes_ or []:
+            as_they_are(axes, earlier)
+            if not self._framed:
+                tidy(axes)
         return self
 
     @abc.abstractmethod

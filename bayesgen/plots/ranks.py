@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.calibrate.uniformity import bands
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, color, line
+from bayesgen.plots.style import FAINT, INK, Axes, color, in_legend, line
 
 MOST_NAMED = 12
 """Curves that a legend names; of more, those that leave the band, the farthest first."""
@@ -56,7 +56,12 @@ class RankDisplay(Display):
             if name not in named:
                 self.ax_.plot(z, curve, color=FAINT, linewidth=0.8)
         for i, name in enumerate(named):
-            look = {"color": color(i), "linestyle": line(i), "linewidth": 1.2, "label": name}
+            look = {
+                "color": color(i),
+                "linestyle": line(i),
+                "linewidth": 1.2,
+                "label": in_legend(name),
+            }
             self.ax_.plot(z, curves[name], **look)
         self.ax_.axhline(0, color=INK, linewidth=0.8)
         self.ax_.set_xlabel("rank of the truth among draws (fraction)")

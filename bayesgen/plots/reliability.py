@@ -85,12 +85,9 @@ class ReliabilityDisplay(Display):
         pyplot()  # refuse before anything is computed
         labels = np.asarray(classes)
         target = read_target(y, labels, silent=True)
-        codes = np.searchsorted(labels, target.labels)
         rng = np.random.default_rng(arguments.seed(random_state))
         stated = np.asarray(probability, float)[target.there]
-        curves = reliability(
-            codes, stated, labels.tolist(), rng=rng, prob=prob, resamples=resamples
-        )
+        curves = reliability(target.labels, stated, labels, rng=rng, prob=prob, resamples=resamples)
         return cls(curves).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:

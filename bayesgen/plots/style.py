@@ -1,5 +1,6 @@
 """Shared plot style: color-blind-safe colors, markers and lines that survive grayscale."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from bayesgen.errors.packages import require_package
@@ -30,6 +31,47 @@ def marker(k: int) -> str:
 def line(k: int) -> object:
     """Return the line style of class k."""
     return LINES[k % len(LINES)]
+
+
+UNSEEN = "\u200b"
+"""A blank without width."""
+
+
+def in_legend(name: object) -> str:
+    """Return a name for a legend; matplotlib leaves out those that begin with an underscore."""
+    text = str(name)
+    return f"{UNSEEN}{text}" if text.startswith("_") else text
+
+
+def texts_of(ax: Axes) -> dict[Any, str]:
+    """Return what is written on axes, and in the legends of their figure."""
+    from matplotlib.text import Text
+
+    legends = [text for legend in ax.figure.legends for text in legend.findobj(Text)]
+    return {text: text.get_text() for text in (*ax.findobj(Text), *legends)}
+
+
+def as_they_are(ax: Axes, earlier: Mapping[Any, str] | None = None) -> None:
+    """Let names be drawn character by character, without mathematics between dollars.
+
+    Numbers of axes keep theirs: powers of ten are written so.
+
+    Args:
+        ax: that were drawn on.
+        earlier: what was written on them before; None: nothing. It stays as it was.
+    """
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
+
+    numbers: set[Text] = set()
+    for axis in (ax.xaxis, ax.yaxis):
+        if not isinstance(axis.get_major_locator(), FixedLocator):
+            numbers |= {*axis.findobj(Text)} - {axis.label}
+    for text, words in texts_of(ax).items():
+        if text in numbers or (words and (earlier or {}).get(text) == words):
+            continue
+        text.set_parse_math(False)
+        text.set_text(words.removeprefix(UNSEEN))
 
 
 def pyplot() -> Any:

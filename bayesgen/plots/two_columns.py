@@ -13,7 +13,7 @@ from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.plots.style import FAINT, INK, Axes, color, line, marker, pyplot
+from bayesgen.plots.style import FAINT, INK, Axes, color, in_legend, line, marker, pyplot
 from bayesgen.schema import in_numbers
 from bayesgen.table import Name, Table, read_table
 
@@ -44,7 +44,12 @@ class _Plane(Display):
             self.ax_.plot(*self.rows[unlabeled].T, markersize=3, alpha=0.6, **look)
         edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
         for k, name in enumerate(self.classes):
-            look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
+            look = {
+                "marker": marker(k),
+                "color": color(k),
+                "linestyle": "none",
+                "label": in_legend(name),
+            }
             points = self.rows[self.labels == name].T
             self.ax_.plot(*points, markersize=4.5, alpha=0.85, **look, **edge)
         self.ax_.set(xlabel=str(self.names[0]), ylabel=str(self.names[1]))

@@ -27,7 +27,7 @@ def calibration(subject: Subject) -> Values:
     curves = list(subject.comparison.reliability(subject.name))
     if len(subject.classes) > 2:
         curves = [curves[-1], *curves[:-1]]
-    z = overconfidence(subject.codes, subject.proba)
+    z = overconfidence(subject.codes, subject.proba, range(len(subject.classes)))
     scores = subject.comparison.table.loc[subject.name]
     lines = [[n.replace("_", " "), f"{scores[n]:.3f}", words] for n, words in SCORES.items()]
     words = "classes in sets that hold the true one in 9 rows of 10; small is best"

@@ -353,6 +353,23 @@ def test_set_coverage_counts_true_classes():
     assert unknown.loc["dead", "coverage"] == 0
 
 
+def test_set_coverage_of_the_values_of_a_column_keeps_their_names():
+    X, y = bg.datasets.load_titanic_passengers()
+    X = X.assign(sex=X["sex"].astype(object).where(np.arange(len(X)) % 9 != 4, None))
+    clf, new, labels = bg.NaiveBayes().fit(X[::2], y[::2]), X[1::2], y[1::2].to_numpy()
+    table = bg.calibrate.set_coverage(clf, new, labels, 0.8, by="sex")
+    assert table.index.name == "sex"
+    assert set(table.index) == {"(all)", "female", "male", "(missing)"}
+    sets = clf.predict_set(new, 0.8, by="sex")
+    covered = sets[np.arange(len(new)), np.searchsorted(clf.classes_, labels)]
+    for value in ("female", "male"):
+        rows = (new["sex"] == value).to_numpy()
+        assert table.loc[value, "rows"] == rows.sum()
+        assert table.loc[value, "coverage"] == covered[rows].mean()
+    assert table.loc["(missing)", "rows"] == new["sex"].isna().sum()
+    assert table.loc["(all)", "rows"] == table["rows"][1:].sum()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by", [None, "class"])
 def test_full_covers_whatever_the_model(by):

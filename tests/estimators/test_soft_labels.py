@@ -315,7 +315,7 @@ def test_expected_scores_are_means_over_the_classes_that_a_row_may_have():
     shares, proba = rng.dirichlet(np.ones(3), 6), rng.dirichlet(np.ones(3), 6)
     part = Entries.of(shares, np.ones(6))
     for score in (calibrate.log_loss, calibrate.brier, calibrate.accuracy):
-        one = [score(part.code[[i]], proba[part.row[[i]]]) for i in range(len(part.row))]
+        one = [score(part.code[[i]], proba[part.row[[i]]], range(3)) for i in range(len(part.row))]
         np.testing.assert_allclose(score(shares, proba), part.weight @ one / 6)
     parts = calibrate.brier_decomposition(shares, proba)
     total = parts.miscalibration - parts.discrimination + parts.uncertainty

@@ -120,9 +120,9 @@ def test_decomposition_adds_up_and_its_parts_are_not_negative(classes, rows, see
     rng = np.random.default_rng(seed)
     probability = rng.dirichlet(np.ones(classes), size=rows).round(1)
     y = rng.integers(classes, size=rows)
-    parts = brier_decomposition(y, probability)
+    parts = brier_decomposition(y, probability, range(classes))
     total = parts.miscalibration - parts.discrimination + parts.uncertainty
-    assert total == pytest.approx(brier(y, probability), abs=1e-12)
+    assert total == pytest.approx(brier(y, probability, range(classes)), abs=1e-12)
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) > -1e-12
 
 
@@ -158,4 +158,4 @@ def test_area_under_roc_is_the_share_of_ordered_pairs():
 
 
 def test_area_under_roc_needs_rows_of_every_class():
-    assert np.isnan(area_under_roc(np.zeros(3, dtype=int), THREE))
+    assert np.isnan(area_under_roc(np.zeros(3, dtype=int), THREE, range(3)))

@@ -95,7 +95,7 @@ def test_true_probabilities_are_at_their_noise_floor_and_overconfident_ones_are_
     sharp = true**2 / (true**2).sum(axis=1, keepdims=True)
     right, over = ({0: answers(range(2000), y, p)} for p in (true, sharp))
     found = calibration(right)
-    assert found.error == pytest.approx(calibration_error(y, true))
+    assert found.error == pytest.approx(calibration_error(y, true, range(true.shape[1])))
     assert found.floor < found.limit
     assert found.error < found.limit
     assert calibration(over).error > calibration(over).limit

@@ -474,7 +474,9 @@ def loss_under_prior(
     members = cast(Mixture, posterior.components).members.items()
     stated = {name: member.log_classes() for name, member in members}
     log_proba = _under_classes(posterior, judgements, of_pairs, stated)
-    return log_loss_at(y, log_proba, np.exp(posterior.log_classes()), weight)
+    frequencies = np.exp(posterior.log_classes())
+    codes = range(len(frequencies))
+    return log_loss_at(y, log_proba, codes, frequencies=frequencies, weight=weight)
 
 
 def _under_classes(
