@@ -34,6 +34,8 @@ import bayesgen as bg
 WARDS = pd.DataFrame(
     {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
 )
+PROBA = np.full((len(Y), 2), 0.5)
+"""Probabilities of six rows under a fit that knows as much as the class frequencies."""
 ROOMS = WARDS.assign(ward=np.repeat([1, 2], 40))
 UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
 
@@ -392,6 +394,15 @@ words(COUNTS).vectorizer_
 qda(prior="reference").log_evidence_
     prior='conjugate'
     qda(prior="conjugate").log_evidence_
+bg.calibrate.log_loss(Y, PROBA[:-1], fitted().classes_)
+    proba=clf.predict_proba(X)
+    bg.calibrate.log_loss(Y, PROBA, fitted().classes_)
+bg.calibrate.log_loss(Y, np.ones((len(Y), 3)) / 3)
+    classes=clf.classes_
+    bg.calibrate.log_loss(Y, PROBA, classes=fitted().classes_)
+bg.calibrate.log_loss(["unknown", *Y[1:]], PROBA, fitted().classes_)
+    classes=clf.classes_
+    bg.calibrate.log_loss(Y, PROBA, classes=fitted().classes_)
 calibrated("mle")
     Leave it out; where it calibrates log-odds that are infinite
     calibrated("exact")
