@@ -197,7 +197,7 @@ class LabelledData:
             levels = {column.name: len(column.levels) for column in rest.columns}
             # where nothing else is left, the fit says so
             notes = map(ignored, found) if len(found) < len(table.columns) else ()
-            printing.print_warnings([*notes, *suspicions(rest, levels)])
+            printing.print_warnings([*notes, *suspicions(rest, levels)], apart=True)
         return facts
 
     def facts(self, table: Table) -> dict[str, Any]:

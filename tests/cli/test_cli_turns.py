@@ -231,9 +231,10 @@ def test_what_was_read_is_printed_before_the_fit(typed, monkeypatch, capsys):
         raise bg.errors.InvalidData("not today.")
 
     monkeypatch.setattr(bg.NaiveBayes, "fit", fit)
-    rows = [[f"n{i}", *row] for i, row in enumerate(ROWS)]
-    typed(text(rows, ["name", *HEAD], ";"))
+    rows = [[f"n{i}", f"{i:04d}", *row] for i, row in enumerate(ROWS)]
+    typed(text(rows, ["name", "key", *HEAD], ";"))
     ((out, err),) = said
-    assert out.startswith("data      rows.csv: 60 rows, 5 columns (4 numeric, 1 categorical)\n")
+    assert out.startswith("data      rows.csv: 60 rows, 6 columns (4 numeric, 2 categorical)\n")
     assert "target    class: p 30, q 30" in out
     assert "separated by semicolons" in err and "column 'name' has 60 levels" in err
+    assert "--drop name" in err and "--drop key" in err
