@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import LabelledData
+from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
 from bayesgen.compare import Comparison, compare
 from bayesgen.errors import Words
 from bayesgen.errors.notes import merged, merged_by_name
@@ -25,6 +25,7 @@ from bayesgen.estimators.compared import (
 )
 from bayesgen.estimators.compared import RIVALS as DEFAULT_RIVALS
 from bayesgen.plots.style import pyplot
+from bayesgen.schema import identifiers, set_aside
 from bayesgen.table import read_table
 
 
@@ -87,8 +88,15 @@ def compare_methods(
         rows.require_classes(options.NOT_NONE)
     (X, y, group_of_row), by_row = rows.rows(), rows.subgroups()
     table, kind = read_table(X), options.MODELS[model][0]
-    read = rows.print_first(table, json=json)
-    methods = methods or default_methods(kind, table)
+    words = model == "bag-of-words" and is_text(table)
+    read = rows.print_first(table, json=json, odd=not words)
+    if words:
+        X = counted_words(table)
+        table = read_table(X)
+    if methods is None:
+        methods = default_methods(kind, table)
+        # stacks of hundreds of words take minutes a fit
+        methods = tuple(method for method in methods if not (words and method == "stacked"))
     nuts = sampling.method(
         samples="nuts" in methods,
         why="it is not among the methods",
@@ -120,11 +128,15 @@ def compare_methods(
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
         "missing_by_column": printing.missing_by_column(table),
-        "model": printing.model_in_words(options.new_classifier(model, "auto", seed), table),
+        "model": printing.model_in_words(
+            options.new_classifier(model, "auto", seed), set_aside(table, identifiers(table))
+        ),
         "seed": seed,
     }
     labelled = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
     notes: list[Words | str] = [_note_of_labelled(labelled)] if labelled else []
+    if words:
+        notes.append(f"texts are compared by the counts of their {WORDS} most frequent words.")
     if json:
         print(printing.to_json(facts | _scores(fewer, comparison, notes)))
         return

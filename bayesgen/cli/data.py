@@ -19,13 +19,16 @@ from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Jso
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
-from bayesgen.schema import suspicions
+from bayesgen.estimators.bag_of_words import word_counts
+from bayesgen.schema import identifiers, ignored, set_aside, suspicions
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.header import few_valued
 from bayesgen.table import Table, read_table, read_target
 
 NAMES = 40
 """Columns that a sentence lists."""
+WORDS = 500
+"""Words of texts that are compared, each in a column of counts."""
 FIRST = 1000
 """Rows that show which columns may hold classes."""
 
@@ -176,18 +179,25 @@ class LabelledData:
                 f"if -1 is a class, write it as a word.{cure}"
             )
 
-    def print_first(self, table: Table, *, json: bool) -> dict[str, Any]:
+    def print_first(self, table: Table, *, json: bool, odd: bool = True) -> dict[str, Any]:
         """Print what was read, before anything is fitted, and return it.
 
         Args:
             table: the features, of all rows or of the first ones.
             json: whether results are printed as JSON, so that these are no lines here.
+            odd: whether to say which columns may be no features.
         """
         facts = self.facts(table)
-        if not json:
-            printing.print_answer(facts, printing.lines_of_data(facts), json=False)
-            levels = {column.name: len(column.levels) for column in table.columns}
-            printing.print_warnings(suspicions(table, levels))
+        if json:
+            return facts
+        printing.print_answer(facts, printing.lines_of_data(facts), json=False)
+        if odd:
+            found = identifiers(table)
+            rest = set_aside(table, found)
+            levels = {column.name: len(column.levels) for column in rest.columns}
+            # where nothing else is left, the fit says so
+            notes = map(ignored, found) if len(found) < len(table.columns) else ()
+            printing.print_warnings([*notes, *suspicions(rest, levels)], apart=True)
         return facts
 
     def facts(self, table: Table) -> dict[str, Any]:
@@ -239,6 +249,24 @@ class LabelledData:
         parts = self.source.parts({self.by: "any"})
         column = pd.concat([pa.table(part.frame)[self.by].to_pandas() for part in parts])
         return Subgroups.read(self.by, read_table(column.to_frame()))
+
+
+def is_text(table: Table) -> bool:
+    """Return whether a table has one column of words, which a bag of words counts."""
+    (column, *others) = table.columns
+    return not others and column.kind == "level" and isinstance([*column.levels, 0][0], str)
+
+
+def counted_words(table: Table) -> pd.DataFrame:
+    """Return how often the rows of a column of texts hold each of its most frequent words.
+
+    Raises:
+        InvalidData: the texts have no word.
+    """
+    (column,) = table.columns
+    texts = [column.levels[code] if code >= 0 else "" for code in column.values]
+    counts, words = word_counts(texts, WORDS)
+    return pd.DataFrame(counts, columns=words)
 
 
 def _likely_first(source: Source) -> list[str]:

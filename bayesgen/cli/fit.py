@@ -5,11 +5,12 @@ from collections import Counter
 from typing import Any
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import LabelledData
+from bayesgen.cli.data import LabelledData, is_text
 from bayesgen.compare.as_text import MEMBERS_LEGEND, WIDTH, aligned, members_as_text
 from bayesgen.errors import BayesgenError
 from bayesgen.estimators import StackedClassifier, load
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.schema import identifiers, set_aside
 from bayesgen.sources import PART_ROWS
 from bayesgen.table import Table
 
@@ -45,8 +46,9 @@ def fit_model(
     classifier = options.new_classifier(model, inference, seed, unlabelled, sampling)
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
-    read = rows.print_first(table, json=json)
-    if rows.without_class:
+    words = model == "bag-of-words" and is_text(table)
+    read = rows.print_first(table, json=json, odd=not words)
+    if rows.without_class or words:  # which are chosen from all texts
         X, y, _ = rows.rows()
         classifier.fit(X, y)
     else:
@@ -67,6 +69,7 @@ def _described(
     classifier: Classifier, read: dict[str, Any], table: Table
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return facts about rows that were read, the model and its fit, and lines about the latter."""
+    table = set_aside(table, identifiers(table))
     words = printing.model_in_words(classifier, table)
     facts = read | {"model": words} | printing.facts_of_fit(classifier)
     lines = {"model": words}

@@ -20,7 +20,7 @@ from bayesgen.errors.sources import no_column, no_rows_in_source
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.progress_bar import progress_bar
-from bayesgen.sources import PART_ROWS
+from bayesgen.sources import PART_ROWS, Source
 from bayesgen.typing import Joint, Labels
 
 LONG = 1.0
@@ -88,6 +88,7 @@ def predict_rows(
                 f"--{option} {name}: the answers already have a column of this name. Rename it in "
                 "the file."
             )
+    source = _with_target(source, target, classes)
     hidden = [] if target is None or target in keep else [target]
     reader = answers.reader(source, [*keep, *hidden])
     first = next(reader, None)  # what cannot be read is refused before anything is written
@@ -117,7 +118,7 @@ def predict_rows(
             bar.update(len(rows))
     found = None
     if scores is not None and scores.n_rows:
-        again = open_data(data, csv, batch)
+        again = _with_target(open_data(data, csv, batch), target, classes)
         found = answers.in_sample(again, scores.column, scores.codes_of, scores.counts)
         printing.print_notes([] if found is None else [found.written("shell")])
     if out is None:
@@ -146,6 +147,14 @@ def predict_rows(
         facts["scores"], lines["scores"] = scores.facts(), scores.in_words()
         facts["scores"]["rows_of_the_fit"] = found is not None
     printing.print_answer(facts, lines, json=json)
+
+
+def _with_target(source: Source, target: str | None, classes: list) -> Source:
+    """Return a source in which words such as "None" are classes where the model has them."""
+    if target is None:
+        return source
+    with printing.noted_at_once():
+        return source.with_classes(target, [target], classes)
 
 
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

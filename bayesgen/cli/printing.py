@@ -45,13 +45,19 @@ def print_notes(sentences: Iterable[Words | str]) -> None:
         print(f"note: {sentence(text)}", file=sys.stderr, flush=True)
 
 
-def print_warnings(issued: Iterable[Warning | str]) -> None:
-    """Print warnings as notes, each once in a command."""
+APART = 10
+"""Notes on columns that are printed one by one, each with a cure to type; of more, those that are
+alike are counted."""
+
+
+def print_warnings(issued: Iterable[Warning | str], *, apart: bool = False) -> None:
+    """Print warnings as notes, each once in a command; apart: alike ones too, if they are few."""
     said = SAID.get()
     said = set() if said is None else said
     news = [warning for warning in issued if str(warning) not in said]
     said.update(map(str, news))
-    print_notes(merged(note(warning) for warning in news))
+    notes = [note(warning) for warning in news]
+    print_notes(notes if apart and len(notes) <= APART else merged(notes))
 
 
 @contextlib.contextmanager

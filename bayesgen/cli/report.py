@@ -4,10 +4,11 @@ import shlex
 from pathlib import Path
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import LabelledData
+from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
 from bayesgen.report.subject import columns_of_fit
+from bayesgen.schema import identifiers, set_aside
 from bayesgen.table import read_table
 
 
@@ -49,7 +50,12 @@ def report_page(
     X, y, _ = rows.rows()
     # refuse before anything is fitted
     loss, levels = options.losses(cost, rows.counts), rows.subgroups()
-    rows.print_first(read_table(X), json=json)
+    table = read_table(X)
+    words = model == "bag-of-words" and is_text(table)
+    rows.print_first(table, json=json, odd=not words)
+    if words and fitted is None:
+        X = counted_words(table)
+        printing.print_notes([f"texts are read as counts of their {WORDS} most frequent words."])
     if fitted is not None:
         classifier = load(fitted)
         X = columns_of_fit(classifier, X)
@@ -67,10 +73,11 @@ def report_page(
         random_state=seed,
         command=shlex.join(["bayesgen", *options.TYPED.get()]),
     )
+    table = read_table(X)
     facts = {
         "data": data,
         "target": rows.target,
-        "model": printing.model_in_words(classifier, read_table(X)),
+        "model": printing.model_in_words(classifier, set_aside(table, identifiers(table))),
         "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.outcome)}",
         "page": printing.file_in_words(html),
     }

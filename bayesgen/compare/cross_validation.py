@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
@@ -33,9 +33,17 @@ from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.membership import among, shares_of
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import blank_text, in_numbers, suspicions
+from bayesgen.schema import (
+    blank_text,
+    identifiers,
+    ignored,
+    in_numbers,
+    no_feature_left,
+    suspicions,
+)
 from bayesgen.table import (
     Table,
+    TableColumn,
     Target,
     as_frame,
     read_labels,
@@ -52,22 +60,30 @@ class ComparedRows:
 
     X: dataframe or array, text columns as categories of the whole table, numbers that were written
     as text as such. table: the same, read. as_written: before that. target: the labels.
+    identifiers: columns of the table as it came that are left out.
     """
 
     X: object
     table: Table
     as_written: Table
     target: Target
+    identifiers: Sequence[TableColumn] = ()
 
     @classmethod
-    def read(cls, X: object, y: object) -> "ComparedRows":
-        """Return the rows of a table and their labels.
+    def read(cls, X: object, y: object, stated: Collection[object] = ()) -> "ComparedRows":
+        """Return the rows of a table and their labels, without identifiers.
+
+        stated: columns that are none, because a classifier has a likelihood of their own.
 
         Raises:
             InvalidData: X is no table; labels are numbers with decimals, or not one for each row.
         """
         require_same_order(X, y=y)
         target, as_written = read_labels(y), read_table(X)
+        found = identifiers(in_numbers(as_written), stated)
+        if found and len(found) == len(as_written.columns):
+            raise no_feature_left(found)
+        as_written = functools.reduce(Table.without, (column.name for column in found), as_written)
         table = in_numbers(as_written)
         fractions = [c for c in target.classes.tolist() if isinstance(c, float) and c % 1]
         if fractions:
@@ -87,7 +103,7 @@ class ComparedRows:
         # recompiles for each
         columns = [dataclasses.replace(column, declared=True) for column in table.columns]
         X = as_frame(dataclasses.replace(table, columns=columns))
-        return cls(X, table, as_written, target)
+        return cls(X, table, as_written, target, found)
 
     @functools.cached_property
     def matrix(self) -> Float[np.ndarray, "row feature"]:
@@ -116,9 +132,21 @@ class ComparedRows:
         Classifiers do not warn of it themselves: levels are declared, and numbers are float64.
         """
         levels = {column.name: len(column.levels) for column in self.table.columns}
-        blank, table = self.as_written.blank, self.as_written
-        sentences = [*([blank_text(blank)] if blank else []), *suspicions(table, levels)]
+        blank = self.as_written.blank
+        odd = [*([blank_text(blank)] if blank else []), *suspicions(self.as_written, levels)]
+        sentences = [*map(ignored, self.identifiers), *odd]
         return tuple(map(note, sentences))
+
+
+def _stated_columns(classifiers: Mapping[str, object]) -> set[object]:
+    """Return the columns that classifiers name: those of their likelihoods, and of groups."""
+    stated: set[object] = set()
+    for classifier in classifiers.values():
+        groups, likelihood = (getattr(classifier, n, None) for n in ("groups", "likelihood"))
+        keys = likelihood if isinstance(likelihood, Mapping) else ()
+        stated |= {part for key in keys for part in (key if isinstance(key, tuple) else (key,))}
+        stated |= {groups} if isinstance(groups, str) else set()
+    return stated
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -172,7 +200,8 @@ def compare(
     See `bayesgen.compare`, which describes the arguments and has default classifiers.
     """
     _check(classifiers, random_state, n_jobs, progress)
-    rows = ComparedRows.read(X, y)
+    stated = _stated_columns(classifiers) | ({by} if isinstance(by, str) else set())
+    rows = ComparedRows.read(X, y, stated)
     target = rows.target
     labelled, codes, soft = np.flatnonzero(target.there), target.codes, target.shares is not None
     for name, classifier in cast(Mapping, classifiers).items():

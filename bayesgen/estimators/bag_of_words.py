@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,10 +16,10 @@ from bayesgen.errors import (
     InvalidData,
     NoAttribute,
     UnsupportedOperation,
-    Words,
     warn,
 )
 from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.data import TABLE
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Unseen
 from bayesgen.estimators.fitted import Fitted
@@ -31,7 +31,8 @@ from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.predict import ReadRows
-from bayesgen.table import Table, named, read_texts
+from bayesgen.schema import holds_texts
+from bayesgen.table import Table, cells_of, is_frame, named, read_texts, text_column
 from bayesgen.typing import Self, Traceable
 
 BLOCK = "words"
@@ -76,10 +77,11 @@ class FittedPresence(Fitted):
 class BagOfWords(Classifier):
     """Bag of words: texts classified by the words they contain, or how often.
 
-    Rows are texts (a list, an array or a Series), which scikit-learn's CountVectorizer counts, or
-    counts of words: a sparse or dense matrix, or a frame. The first fit or partial_fit on texts
-    fixes the vocabulary; other words in later texts are ignored, unless the vectorizer needs no
-    fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a vocabulary of its own.
+    Rows are texts (a list, an array, a Series or the only column of a frame), which scikit-learn's
+    CountVectorizer counts, or counts of words: a sparse or dense matrix, or a frame. The first fit
+    or partial_fit on texts fixes the vocabulary; other words in later texts are ignored, unless the
+    vectorizer needs no fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a
+    vocabulary of its own.
     `sample` returns counts, never texts.
 
     The length of a text carries no evidence. A text without any word of the vocabulary gets the
@@ -116,6 +118,7 @@ class BagOfWords(Classifier):
     # without types, which would make them arguments
     _vectorizer = None
     _known_words = None
+    _text_column = None
 
     binary: bool = False
     probs: Stated | Literal["uniform"] = None
@@ -177,24 +180,14 @@ class BagOfWords(Classifier):
 
     def _read(self, X: object, *, reset: bool) -> Table:
         texts = read_texts(X)
+        if reset:
+            self._text_column = text_column(X) if texts is None else None
+        if texts is None and self._text_column is not None and is_frame(X):
+            texts = read_texts(cells_of(X, self._text_column))
         if texts is None:
             table = super()._read(X, reset=reset)
-            if len(table.columns) == 1 and table.columns[0].kind == "level":
-                raise InvalidData(
-                    "{table} only column, {name!r}, holds texts; {needed}.",
-                    Cure(
-                        "Pass X[{name!r}].",
-                        "Write the counts of each word into a column of its own, or fit the texts "
-                        "in Python.",
-                    ),
-                    table=Words("X is a DataFrame whose", "the file's"),
-                    needed=Words(
-                        "a list or a Series of them is needed",
-                        "on the command line a bag of words takes counts",
-                    ),
-                    name=table.columns[0].name,
-                )
             if reset:
+                _require_counts(table)
                 self._vectorizer, self._known_words = None, None
             return table
         if not reset:
@@ -211,21 +204,14 @@ class BagOfWords(Classifier):
         table = super()._read(counts, reset=True)
         return table if self._known_words is None else named(table, self._known_words)
 
+    def _without_identifiers(self, table: Table) -> Table:
+        # columns are counts; one of texts has a sentence of its own
+        return table
+
     def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
         """Return a vectorizer fitted to texts, and their counts."""
         vectorizer = _counter() if self.vectorizer is None else clone(self.vectorizer)
-        try:
-            return vectorizer, vectorizer.fit_transform(texts)
-        except ValueError as error:
-            if "empty vocabulary" in str(error):
-                raise InvalidData(
-                    "X has no word in {n_rows:rows}: the texts are empty, or hold only stop "
-                    "words and single letters.",
-                    "Pass a vectorizer that keeps such tokens, for example "
-                    'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).',
-                    n_rows=len(texts),
-                ) from error
-            raise
+        return vectorizer, _fitted_counts(vectorizer, texts)
 
     def _read_rows(self, X: object) -> ReadRows:
         rows = super()._read_rows(X)
@@ -259,11 +245,58 @@ class BagOfWords(Classifier):
         return True
 
 
+def _require_counts(table: Table) -> None:
+    """Raise if a column holds texts beside others."""
+    if table.matrix is not None:
+        return
+    texts = [column.name for column in table.columns if holds_texts(column)]
+    if texts:
+        raise InvalidData(
+            "{table} holds texts in {names:named column}, beside other columns; a bag of words "
+            "reads one column of texts, or counts.",
+            Cure("Pass X[{name!r}].", "Add --columns {name:option}."),
+            table=TABLE,
+            names=texts,
+            name=texts[0],
+        )
+
+
 def _counter(**settings: object) -> Vectorizer:
     # imported lazily, so that classifiers of tables start faster
     from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer(**settings)
+
+
+def word_counts(texts: list[str], most: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return how often texts hold each of their most frequent words, and these.
+
+    Raises:
+        InvalidData: they hold none.
+    """
+    vectorizer = _counter(max_features=most)
+    counts: Any = _fitted_counts(vectorizer, texts)
+    return counts.toarray(), _words(vectorizer) or ()
+
+
+def _fitted_counts(vectorizer: Vectorizer, texts: list[str]) -> object:
+    """Return the word counts of texts, from which a vectorizer learns its vocabulary."""
+    try:
+        return vectorizer.fit_transform(texts)
+    except ValueError as error:
+        if "empty vocabulary" in str(error):
+            raise InvalidData(
+                "{table} has no word in {n_rows:rows}: the texts are empty, or hold only stop "
+                "words and single letters.",
+                Cure(
+                    "Pass a vectorizer that keeps such tokens, for example "
+                    'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).',
+                    "Name another column: --columns.",
+                ),
+                table=TABLE,
+                n_rows=len(texts),
+            ) from error
+        raise
 
 
 def _words(vectorizer: object) -> tuple[str, ...] | None:

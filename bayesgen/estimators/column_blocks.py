@@ -70,14 +70,18 @@ def assign(
 
 
 def features(table: Table, groups: Name | None) -> Names:
-    """Return the columns of a table but that of groups, if there is one.
+    """Return the columns of a table but identifiers, and that of groups, if there is one.
 
     Raises:
         InvalidArgument: groups are no name.
         InvalidData: the table has no such column, or no other.
     """
+    unread = () if table.matrix is not None else [c.name for c in table.columns if c.unread]
+    every = table.names
+    if unread:
+        every = tuple(name for name in every if name not in unread)
     if groups is None:
-        return table.names
+        return every
     if not isinstance(groups, str | Integral):
         raise InvalidArgument(
             "groups= is of type {kind}, and takes the name of a column of X.",
@@ -92,7 +96,7 @@ def features(table: Table, groups: Name | None) -> Names:
         )
     if groups not in table.names:
         raise _no_groups(groups, table)
-    names = tuple(name for name in table.names if name != groups)
+    names = tuple(name for name in every if name != groups)
     if not names:
         raise InvalidData(
             "X has no column but {column!r}, which groups= names and which is no feature.",

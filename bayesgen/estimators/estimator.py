@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import arguments, explain
 from bayesgen.calls import checked_calls
 from bayesgen.classes import Spec
-from bayesgen.errors import Cure, UnsupportedOperation
+from bayesgen.errors import Cure, UnsupportedOperation, warn
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import no_target
 from bayesgen.estimators import parameters, unlabelled_fit, validation
@@ -43,7 +43,7 @@ from bayesgen.estimators.updates.merging import united_classes
 from bayesgen.inference import Asked, Posterior, Report
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import LeftOutRows, Prevalence
-from bayesgen.schema import check_columns
+from bayesgen.schema import check_columns, identifiers, ignored, no_feature_left, set_aside
 from bayesgen.table import Name, Names, Table, check_declared, check_mark
 from bayesgen.typing import Joint, Self
 
@@ -397,10 +397,32 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if reset:
             only = column_keys(self.likelihood) if self.remainder == "drop" else None
-            return validation.read(self, X, reset=True, only=only)
+            table = validation.read(self, X, reset=True, only=only)
+            return self._without_identifiers(table)
         table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
         self._check_columns(table)
         return table
+
+    def _without_identifiers(self, table: Table) -> Table:
+        """Return a table of the first rows in which no likelihood reads identifiers, of which warn.
+
+        Raises:
+            InvalidData: there is no other feature.
+        """
+        if not table.has_many_levels:
+            return table
+        groups = getattr(self, "groups", None)
+        kept = self._stated_columns() | ({groups} if isinstance(groups, str | int) else set())
+        found = identifiers(table, kept)
+        if found and len(found) == sum(name not in kept for name in table.names):
+            raise no_feature_left(found)
+        for column in found:
+            warn(ignored(column))
+        return set_aside(table, found)
+
+    def _stated_columns(self) -> set[object]:
+        """Return the names and positions of the columns whose likelihood is stated."""
+        return column_keys(getattr(self, "likelihood", "auto")) or set()
 
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of later rows with those of the fit."""

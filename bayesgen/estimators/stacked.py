@@ -672,12 +672,23 @@ class StackedClassifier(Classifier):
         self.members_ = {name: one._holding(parts[name]) for name, one in self.members_.items()}
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        table = validation.read(self, X, reset=reset)
+        states = [] if reset else [member.state_ for member in self.members_.values()]
+        aside = {name for state in states for name in state.schema.aside}
+        table = validation.read(self, X, reset=reset, skip=aside)
         if table.is_sparse:
             raise sparse_for(type(self).__name__)
-        if not reset:
-            self._check_columns(table)
+        if reset:
+            return self._without_identifiers(table)
+        self._check_columns(table)
         return table
+
+    def _stated_columns(self) -> set[object]:
+        if parameters.is_automatic(self.members) or not isinstance(
+            self.members, Mapping | Sequence
+        ):
+            return set()
+        own = [m for m in parameters.by_name(self.members).values() if isinstance(m, Classifier)]
+        return set().union(*(member._stated_columns() for member in own))
 
     def _columns_of_fit(self) -> ColumnsOfFit:
         states = [member.state_ for member in self.members_.values()]

@@ -5,7 +5,7 @@ import numpy as np
 from bayesgen.page import Bar, Cell, Grid
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number, share
-from bayesgen.schema import suspicions
+from bayesgen.schema import identifiers, ignored, set_aside, suspicions
 from bayesgen.table import TableColumn
 
 MOST = 1000
@@ -39,8 +39,11 @@ def data(subject: Subject) -> Values:
 def _odd(subject: Subject, count: np.ndarray) -> list[str]:
     """Return a sentence for each column, or class, that deserves a look."""
     columns = subject.columns
-    levels = {column.name: len(column.levels) for column in columns}
-    odd = [subject.worded(warning) for warning in suspicions(subject.table, levels)]
+    found = identifiers(subject.table)
+    rest = set_aside(subject.table, found)
+    levels = {column.name: len(column.levels) for column in rest.columns}
+    warnings = [*map(ignored, found), *suspicions(rest, levels)]
+    odd = [subject.worded(warning) for warning in warnings]
     for column in columns if len(columns) <= MOST else ():
         cells = column.values[~column.missing]
         if not len(cells):

@@ -1,5 +1,10 @@
 """Schema: the columns of a fit, from table to encoded blocks and back to a dataframe."""
 
+from bayesgen.schema.identifiers import holds_texts as holds_texts
+from bayesgen.schema.identifiers import identifiers as identifiers
+from bayesgen.schema.identifiers import ignored as ignored
+from bayesgen.schema.identifiers import no_feature_left as no_feature_left
+from bayesgen.schema.identifiers import set_aside as set_aside
 from bayesgen.schema.matching import absent_columns as absent_columns
 from bayesgen.schema.matching import check_columns as check_columns
 from bayesgen.schema.readings import Reading as Reading

@@ -60,11 +60,13 @@ class Schema:
     names: all features, in the order of the table.
     container: "pandas", "polars", "pyarrow", "numpy", "csr_array" or "csr_matrix": what the rows
         came in.
+    aside: names of the identifiers among them, which no block reads.
     """
 
     blocks: dict[str, Columns]
     names: Names
     container: str
+    aside: Names = dataclasses.field(default=(), kw_only=True)
 
     @classmethod
     def learn(cls, table: Table, blocks: Mapping[str, BlockSpec]) -> "Schema":
@@ -92,7 +94,8 @@ class Schema:
         }
         for warning in suspicions(table, n_levels):
             warn(warning)
-        return cls(learned, table.names, table.container)
+        aside = () if table.matrix is not None else [c.name for c in table.columns if c.unread]
+        return cls(learned, table.names, table.container, aside=tuple(aside))
 
     def merge(self, table: Table, *, estimator: str = "Classifier") -> "Schema":
         """Return the schema after one more batch: new levels at the end, first origins set.

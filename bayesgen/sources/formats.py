@@ -48,6 +48,16 @@ READERS = {
 }
 """Ending of other formats -> how sentences call it, and the call of pandas that reads it."""
 
+TEXTS = {
+    b"<!doctype": ".html",
+    b"<html": ".html",
+    b"<table": ".html",
+    b"<?xml": ".xml",
+    b'{"': ".json",
+    b"[{": ".json",
+}
+"""Beginning of texts that are no CSV -> the ending that they should have."""
+
 R_FILES = (".rds", ".rda", ".rdata")
 
 ENGINES = {"openpyxl": "openpyxl", "xlrd": "xlrd", "odf": "odfpy"}
@@ -63,21 +73,6 @@ def format_of(path: str) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in ENDINGS:
         return ENDINGS[suffix]
-    if suffix in READERS:
-        kind, call = READERS[suffix]
-        call = f"pandas.{call.format(path=path)}"
-        out = f"{Path(path).stem}.csv"
-        raise InvalidData(
-            "{source!r} is {kind} file, a format that is not read here.",
-            Cure(
-                "Pass {call}.",
-                'Convert it: python -c "import pandas; {call}.to_csv({out!r}, index=False)".',
-            ),
-            source=path,
-            kind=kind,
-            call=call,
-            out=out,
-        )
     if suffix in R_FILES:
         raise InvalidData(
             "{source!r} is an R file, a format that is not read here.",
@@ -85,9 +80,31 @@ def format_of(path: str) -> str:
             source=path,
             out=f"{Path(path).stem}.csv",
         )
-    with open(path, "rb") as file:
-        head = file.read(8)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+    except OSError:  # of which a sentence comes where its rows are read
+        return "text"
+    start = head.lstrip().lower()
+    suffix = next((ending for mark, ending in TEXTS.items() if start.startswith(mark)), suffix)
+    if suffix in READERS:
+        raise _other_format(path, *READERS[suffix])
     return next((form for mark, form in BEGINNINGS.items() if head.startswith(mark)), "text")
+
+
+def _other_format(path: str, kind: str, call: str) -> InvalidData:
+    """Return the error about a format that pandas reads, in how sentences call it."""
+    return InvalidData(
+        "{source!r} is {kind} file, a format that is not read here.",
+        Cure(
+            "Pass {call}.",
+            'Convert it: python -c "import pandas; {call}.to_csv({out!r}, index=False)".',
+        ),
+        source=path,
+        kind=kind,
+        call=f"pandas.{call.format(path=path)}",
+        out=f"{Path(path).stem}.csv",
+    )
 
 
 # -- ARFF ------------------------------------------------------------------------------------------

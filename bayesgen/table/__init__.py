@@ -9,6 +9,7 @@ from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
 from bayesgen.table.columns import is_number as is_number
+from bayesgen.table.columns import missing_column as missing_column
 from bayesgen.table.columns import tables_together as tables_together
 from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.content import few_by_content as few_by_content
@@ -17,11 +18,13 @@ from bayesgen.table.content import uniform as uniform
 from bayesgen.table.copies import Copies as Copies
 from bayesgen.table.copies import copies_of as copies_of
 from bayesgen.table.order import require_same_order as require_same_order
+from bayesgen.table.reading import cells_of as cells_of
 from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import read_texts as read_texts
 from bayesgen.table.reading import require_container as require_container
+from bayesgen.table.reading import text_column as text_column
 from bayesgen.table.soft_target import read_labels as read_labels
 from bayesgen.table.soft_target import soft_target as soft_target
 from bayesgen.table.sparse import SPARSE as SPARSE

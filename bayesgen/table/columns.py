@@ -42,6 +42,10 @@ class OnDemand(Sequence[T], abc.ABC):
         return self.entry(found) if isinstance(found, int) else tuple(map(self.entry, found))
 
 
+FEW = 18
+"""Levels that a column of at least twenty rows has if it has one for nearly each."""
+
+
 @dataclass(frozen=True, eq=False)
 class TableColumn:
     """One column.
@@ -56,6 +60,7 @@ class TableColumn:
         Arrow dictionary).
     counts: whether it was read as integers that rise from every row to the next.
     blank: whether some cells, read as missing, are text of blanks alone.
+    unread: whether no likelihood is to read it, an identifier; its cells then count as missing.
     """
 
     name: Name
@@ -65,6 +70,7 @@ class TableColumn:
     declared: bool = False
     counts: bool = False
     blank: bool = False
+    unread: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -101,9 +107,9 @@ class TableColumn:
         return replace(self, values=codes - missing, levels=levels)
 
 
-def missing_column(name: Name, n_rows: int) -> TableColumn:
+def missing_column(name: Name, n_rows: int, *, unread: bool = False) -> TableColumn:
     """Return a column that is not read, or absent: all its cells are missing."""
-    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
+    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows), unread=unread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +159,11 @@ class Table:
     def is_sparse(self) -> bool:
         """Whether the table is a sparse matrix, whose columns are numbers."""
         return issparse(self.matrix)
+
+    @property
+    def has_many_levels(self) -> bool:
+        """Whether some column has more levels than twenty rows can show, and may name the rows."""
+        return self.matrix is None and any(len(column.levels) > FEW for column in self.columns)
 
     @property
     def blank(self) -> list[Name]:
@@ -238,6 +249,8 @@ def tables_together(tables: Sequence[Table]) -> Table:
 def _below(parts: Sequence[TableColumn]) -> TableColumn:
     """Return one column of the cells of several tables."""
     name, observed = parts[0].name, [part for part in parts if not part.is_missing]
+    if any(part.unread for part in parts):
+        return missing_column(name, sum(len(part.values) for part in parts), unread=True)
     if (observed or parts)[0].kind == "number":
         if words := [part.levels for part in observed if part.kind == "level"]:
             numbers = np.unique(observed[0].values[~observed[0].missing]).tolist()

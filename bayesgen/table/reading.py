@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,6 +12,7 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import (
+    TABLE,
     complex_array,
     date_column,
     duplicate_names,
@@ -379,6 +380,40 @@ def read_texts(X: object) -> list[str] | None:
             n_rows=len(found),
         )
     return [str(text) for text in found]
+
+
+def text_column(X: object) -> str | None:
+    """Return the name of the only column of a dataframe, if it holds texts."""
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except DuplicateError:
+        return None
+    if not isinstance(frame, nw.DataFrame) or len(frame.columns) != 1:
+        return None
+    name, (series,) = frame.columns[0], frame.iter_columns()
+    if not isinstance(name, str) or series.dtype not in (nw.String, nw.Object):
+        return None
+    cells = series.to_list()
+    return name if any(isinstance(cell, str) for cell in cells) else None
+
+
+def cells_of(X: object, name: str) -> list:
+    """Return the cells of a column of a dataframe.
+
+    Raises:
+        InvalidData: it has no such column.
+    """
+    frame = nw.from_native(cast(Any, X), eager_only=True)
+    if name not in frame.columns:
+        raise InvalidData(
+            "{table} has no column {name!r}, which held the texts of the fit; it has "
+            "{existing:listed 20}.",
+            "Name it so.",
+            table=TABLE,
+            name=name,
+            existing=list(frame.columns),
+        )
+    return frame[name].to_list()
 
 
 def _entries(X: object) -> list | None:

@@ -451,13 +451,14 @@ def test_a_column_that_is_kept_twice_is_kept_once(tmp_path, iris):
     assert pd.read_csv(out).columns[:2].tolist() == ["species", "predicted"]
 
 
-def test_texts_are_refused_in_words_of_the_command_line(tmp_path, capsys):
+def test_texts_beside_other_columns_are_refused_in_words_of_the_command_line(tmp_path, capsys):
     path = tmp_path / "texts.csv"
-    path.write_text("text,label\ncheap pills,s\nsee you,h\n")
+    path.write_text("text,n,label\nyou can buy cheap pills,1,s\nsee you later this afternoon,2,h\n")
     fit = ("fit", path, "--target", "label", "--model", "bag-of-words", "-o", tmp_path / "t.bgm")
     printed = refused(capsys, *fit)
-    assert "the file's only column, 'text', holds texts" in printed
-    assert "X[" not in printed
+    assert "holds texts in column 'text', beside other columns" in printed
+    assert "Add --columns text." in printed and "X[" not in printed
+    assert run(*fit, "--columns", "text") == 0
 
 
 def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):

@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,6 +183,17 @@ def test_a_class_called_none_is_one_for_command_path_and_table(typed):
     assert bg.NaiveBayes().fit("rows.csv", y="class").classes_.tolist() == ["none", "p", "q"]
 
 
+@pytest.mark.filterwarnings("always")
+def test_a_word_for_missing_that_is_a_class_is_one_for_scores(typed, capsys):
+    typed(text(last(lambda i, y: "None" if i % 2 else y)))
+    for rows, scored in ((None, 60), (text([*ROWS[:4], ["1", "2", "3", "4", "None"]]), 3)):
+        if rows is not None:
+            Path("rows.csv").write_text(rows)
+        arguments = ["predict", "m.bgm", "rows.csv", "--target", "class", "--out", "p.csv"]
+        assert main([*arguments, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["scores"]["rows"] == scored
+
+
 @pytest.mark.parametrize("options", [(), ("--target", "klass")])
 def test_a_list_of_columns_never_hides_the_target(options, typed):
     names = [*(f"m{i}" for i in range(33)), "grade", "grade 2", "risk"]
@@ -197,7 +210,7 @@ def test_a_list_of_columns_never_hides_the_target(options, typed):
 
 @pytest.mark.parametrize(("name", "content"), [("rows.xls", b"\xd0\xcf\x11\xe0" + bytes(600))])
 def test_a_workbook_names_what_to_install(name, content, typed, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "xlrd", None)
+    monkeypatch.setitem(sys.modules, "xlrd", None)
     code, _, err = typed(content, name=name)
     assert code == 1 and "Type: pip install xlrd" in err and err.count("\n") == 1
 
@@ -218,9 +231,10 @@ def test_what_was_read_is_printed_before_the_fit(typed, monkeypatch, capsys):
         raise bg.errors.InvalidData("not today.")
 
     monkeypatch.setattr(bg.NaiveBayes, "fit", fit)
-    rows = [[f"n{i}", *row] for i, row in enumerate(ROWS)]
-    typed(text(rows, ["name", *HEAD], ";"))
+    rows = [[f"n{i}", f"{i:04d}", *row] for i, row in enumerate(ROWS)]
+    typed(text(rows, ["name", "key", *HEAD], ";"))
     ((out, err),) = said
-    assert out.startswith("data      rows.csv: 60 rows, 5 columns (4 numeric, 1 categorical)\n")
+    assert out.startswith("data      rows.csv: 60 rows, 6 columns (4 numeric, 2 categorical)\n")
     assert "target    class: p 30, q 30" in out
     assert "separated by semicolons" in err and "column 'name' has 60 levels" in err
+    assert "--drop name" in err and "--drop key" in err

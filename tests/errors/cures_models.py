@@ -31,11 +31,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesgen as bg
 
+REVIEWS = [f"a very {text} of the year" for text in TEXTS]
 WARDS = pd.DataFrame(
     {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
 )
 PROBA = np.full((len(Y), 2), 0.5)
 """Probabilities of six rows under a fit that knows as much as the class frequencies."""
+TITLES = [f"a short text with number {i}" for i in range(80)]
+Y80 = np.tile(["ill", "well"], 40)
 ROOMS = WARDS.assign(ward=np.repeat([1, 2], 40))
 UNKNOWN_WARD = WARDS.assign(ward=[None, *WARDS["ward"][1:]])
 
@@ -277,6 +280,15 @@ bg.Family(dist.Gamma, priors={"rate": dist.Normal(0, 1)})
 naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVELS})
     likelihood={'dose': bg.Normal(), ...}
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
+of_wards(WARDS.assign(text=TITLES))
+    bg.BagOfWords().fit(X['text'], y)
+    bg.BagOfWords().fit(WARDS.assign(text=TITLES)["text"], Y80)
+of_wards(pd.DataFrame({"text": TITLES}))
+    Fit the texts: bg.BagOfWords().fit(X['text'], y)
+    bg.BagOfWords().fit(pd.DataFrame({"text": TITLES})["text"], Y80)
+of_wards(WARDS.assign(name=[f"n{i}" for i in range(80)]))
+    X.drop(columns='name')
+    of_wards(WARDS.assign(name=[f"n{i}" for i in range(80)]).drop(columns="name"))
 of_wards(WARDS, groups="site")
     groups= names the column 'site', which X does not have
 of_wards(WARDS, groups="site")
@@ -351,9 +363,9 @@ words(pd.Series(["good", None, "bad", "film"]))
 words(["good", 3, "bad", "film"])
     [str(text) for text in X]
     words([str(text) for text in ["good", 30, "bad", "film"]])
-words(pd.DataFrame({"text": TEXTS}))
+words(pd.DataFrame({"text": REVIEWS, "length": 1.0}))
     X['text']
-    words(pd.DataFrame({"text": TEXTS})["text"])
+    words(pd.DataFrame({"text": REVIEWS})["text"])
 words(COUNTS).predict(TEXTS)
     Fit it to texts
 words(list("abab"))

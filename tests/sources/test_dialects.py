@@ -414,6 +414,7 @@ def test_the_first_sheet_of_a_workbook_is_read_as_a_text(write, monkeypatch):
     ("name", "cure"),
     [
         ("rows.dta", "pandas.read_stata({path!r})"),
+        ("rows.h5", "pandas.read_hdf({path!r})"),
         ("rows.json", "pandas.read_json({path!r})"),
         ("rows.sas7bdat", "pandas.read_sas({path!r})"),
         ("rows.sav", "pandas.read_spss({path!r})"),
@@ -427,6 +428,16 @@ def test_other_formats_are_refused_with_the_call_that_reads_them(name, cure, wri
     assert f"Pass {call}." in str(caught.value)
     out = f"python -c \"import pandas; {call}.to_csv('rows.csv', index=False)\""
     assert out in caught.value.written("shell")
+
+
+@pytest.mark.parametrize(
+    ("content", "call"),
+    [(b"<html><table>", "read_html"), (b'[{"a": 1}]', "read_json"), (b"<?xml ?>", "read_xml")],
+)
+def test_a_page_or_a_tree_under_the_name_of_a_table_is_no_csv(content, call, write):
+    for name in ("rows.csv", "rows.xls"):
+        with pytest.raises(InvalidData, match=f"not read here. Pass pandas.{call}"):
+            bg.file_source(write(content, name))
 
 
 def test_what_is_no_text_and_no_table_is_one_sentence(write):

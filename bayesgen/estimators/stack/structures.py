@@ -141,7 +141,7 @@ def automatic(table: Table, groups: Name | None = None) -> dict[str, Structure]:
         )
         return {name: each for name, each in automatic(table).items() if each.conjugate}
     # by name, so that no sum depends on the order of the columns; those of an array have none
-    columns = list(table.columns)
+    columns = [column for column in table.columns if not column.unread]
     if table.container != "numpy":
         columns.sort(key=lambda column: str(column.name))
     vary = [column for column in columns if column.varies]
