@@ -34,9 +34,9 @@ def report_page(
     """Write a report as one self-contained HTML page.
 
     Verdict, intended use, calibration, scores by subgroup, what drives the decision, confusion and
-    costs, rows to look at, the data, parameters, method. Fits the model (or takes a fitted one),
-    and compares it with logistic regression and the class frequencies on rows left out of their
-    fits, in the same folds.
+    costs, rows to look at, what to measure next, the data, parameters, method. Fits the model (or
+    takes a fitted one), and compares it with logistic regression and the class frequencies on rows
+    left out of their fits, in the same folds.
 
     Args:
         html: File to write.

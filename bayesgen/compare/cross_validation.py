@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import time
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
@@ -156,6 +156,7 @@ class FoldResult:
     probability: shape (row, class), over all classes of the comparison.
     stated, classes: where the classifier states class probabilities, what it predicts under these,
     and these, shape (class,); `probability` is then under the class frequencies of the fitted rows.
+    classifier: that predicts `probability`; None behind other steps, or where it is not kept.
     fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
     warnings: all of them, in order. members: the table of a stack's members. prepared_by: the steps
     that were put before the classifier.
@@ -170,6 +171,45 @@ class FoldResult:
     prepared_by: str = ""
     stated: Joint | None = None
     classes: Float[np.ndarray, " class"] | None = None
+    classifier: AnyClassifier | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FittedFolds:
+    """A classifier as it was fitted without each fold, to be asked about the rows of that fold.
+
+    classifiers: by fold; None where other steps stand before it. X: the rows as they were fitted.
+    fold: of each row of X, shape (row,); -1 where it was not scored.
+    """
+
+    classifiers: Sequence[AnyClassifier | None]
+    X: object
+    fold: Labels
+
+    def of(self, rows: Labels) -> Iterator[tuple[Labels, Any, object]]:
+        """Yield places among some rows, the classifier that left these out, and the rows.
+
+        rows: positions in X. Those that no classifier left out, or can read, are in no part.
+        """
+        for fold, classifier in enumerate(self.classifiers):
+            places = np.flatnonzero(self.fold[rows] == fold)
+            if len(places) and classifier is not None:
+                yield places, classifier, take(self.X, rows[places])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Settings:
+    """Arguments of a comparison; `bayesgen.compare` describes them. kept: whose fits are kept."""
+
+    cv: object
+    groups: object = None
+    by: object = None
+    train_size: int | float | None = None
+    train_sizes: Sequence[int | float] | None = None
+    random_state: int | None = 0
+    n_jobs: int | None = 1
+    progress: Progress = "auto"
+    kept: str | None = None
 
 
 ALL = 0
@@ -199,7 +239,37 @@ def compare(
 
     See `bayesgen.compare`, which describes the arguments and has default classifiers.
     """
-    _check(classifiers, random_state, n_jobs, progress)
+    settings = Settings(cv, groups, by, train_size, train_sizes, random_state, n_jobs, progress)
+    return _compared(classifiers, X, y, settings)[0]
+
+
+def compare_keeping(
+    kept: str,
+    classifiers: Mapping[str, object],
+    X: object,
+    y: object,
+    *,
+    cv: object,
+    by: object,
+    random_state: int | None,
+) -> tuple[Comparison, FittedFolds]:
+    """Return a comparison, and one of its classifiers as it was fitted without each fold.
+
+    kept: its name. The other arguments are those of `compare`.
+    """
+    settings = Settings(cv, by=by, random_state=random_state, kept=kept)
+    comparison, results, rows = _compared(classifiers, X, y, settings)
+    fold = np.full(rows.table.n_rows, -1)
+    fold[comparison.rows] = comparison.fold
+    return comparison, FittedFolds([*results[kept, ALL]["classifier"]], rows.X, fold)
+
+
+def _compared(
+    classifiers: Mapping[str, object], X: object, y: object, settings: Settings
+) -> tuple[Comparison, Results, ComparedRows]:
+    """Return a comparison, the results that it was made from, and the rows."""
+    _check(classifiers, settings.random_state, settings.n_jobs, settings.progress)
+    by = settings.by
     stated = _stated_columns(classifiers) | ({by} if isinstance(by, str) else set())
     rows = ComparedRows.read(X, y, stated)
     target = rows.target
@@ -211,44 +281,46 @@ def compare(
                 "Leave it out, or pass y.idxmax(axis=1).",
                 name=name,
             )
-    if by is not None and soft:
+    if settings.by is not None and soft:
         raise InvalidArgument(
             "by={by!r} scores rows of one class each, and y holds probabilities.",
             "Leave out by=, or pass y.idxmax(axis=1).",
-            by=by,
+            by=settings.by,
         )
     subgroups = None
-    if by is not None:
-        subgroups = Subgroups.read(by, rows.table, X)
+    if settings.by is not None:
+        subgroups = Subgroups.read(settings.by, rows.table, X)
         subgroups.require_others(codes)
+    cv, groups, seed = settings.cv, settings.groups, settings.random_state
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups[labelled] if groups.shape == codes.shape else groups
     copies: tuple[Note, ...] = ()
     if groups is None and isinstance(cv, int | np.integer):
         groups, copies = copies_together(rows.table.take(labelled), target.membership[labelled])
-    folds, notes = split(codes[labelled], target.classes, cv, random_state, groups)
+    folds, notes = split(codes[labelled], target.classes, cv, seed, groups)
     notes = (*copies, *notes)
     folds = [(labelled[fit], labelled[scored]) for fit, scored in folds]
     available, size = np.mean([len(fit) for fit, _ in folds]), None
-    if train_size is not None:
-        size = training_rows("train_size", train_size, folds, codes)
-        folds = drawn(folds, size, codes, np.random.SeedSequence(random_state).spawn(len(folds)))
-    sizes = [] if train_sizes is None else all_training_rows(train_sizes, folds, codes)
+    if settings.train_size is not None:
+        size = training_rows("train_size", settings.train_size, folds, codes)
+        folds = drawn(folds, size, codes, np.random.SeedSequence(seed).spawn(len(folds)))
+    sizes = settings.train_sizes
+    sizes = [] if sizes is None else all_training_rows(sizes, folds, codes)
     # one seed for all sizes, also where none was given
-    seed = int(np.random.default_rng(random_state).integers(2**63))
+    seed = int(np.random.default_rng(seed).integers(2**63))
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     folds_by_size = {size: drawn(folds, size, codes, seeds) for size in sizes}
     checked = cast(Mapping[str, AnyClassifier], classifiers)
-    if progress is False:
+    if settings.progress is False:
         checked = {name: without_bars(classifier) for name, classifier in checked.items()}
     every_size = {ALL: folds, **folds_by_size}
-    results = _fit_all(checked, rows, every_size, n_jobs=n_jobs, progress=progress)
+    results = _fit_all(checked, rows, every_size, settings)
     comparison = _comparison(rows, folds, results, (*notes, *rows.notes()), size, float(available))
     if subgroups is None:
-        return comparison
+        return comparison, results, rows
     scored = dataclasses.replace(subgroups, codes=subgroups.codes[comparison.rows])
-    return dataclasses.replace(comparison, by=scored)
+    return dataclasses.replace(comparison, by=scored), results, rows
 
 
 def _check(
@@ -302,9 +374,7 @@ def _fit_all(
     classifiers: Mapping[str, AnyClassifier],
     rows: ComparedRows,
     folds_by_size: Mapping[int, list[Fold]],
-    *,
-    n_jobs: int | None,
-    progress: Progress,
+    settings: Settings,
 ) -> Results:
     """Fit clones of all classifiers on all folds of every size."""
     from sklearn.utils.parallel import Parallel, delayed
@@ -317,14 +387,20 @@ def _fit_all(
         for name in classifiers
     ]
     calls = (
-        delayed(_fit_fold)(classifiers[name], rows, fold, f"classifier {name!r}, {words}")
+        delayed(_fit_fold)(
+            classifiers[name],
+            rows,
+            fold,
+            f"classifier {name!r}, {words}",
+            keep=name == settings.kept,
+        )
         for _, name, fold, words in fits
     )
     results: dict[tuple[str, int], list[dict]] = {
         (name, size): [] for name in classifiers for size in folds_by_size
     }
-    with progress_bar(len(fits), progress, unit="fit") as bar:
-        outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    with progress_bar(len(fits), settings.progress, unit="fit") as bar:
+        outcomes = Parallel(n_jobs=settings.n_jobs, return_as="generator")(calls)
         for size, name, _, words in fits:
             bar.set_description(f"{name}, {words}")
             results[name, size].append(dict(vars(next(outcomes))))
@@ -332,7 +408,9 @@ def _fit_all(
     return {key: pd.DataFrame(lines) for key, lines in results.items()}
 
 
-def _fit_fold(estimator: AnyClassifier, rows: ComparedRows, fold: Fold, fit: str) -> FoldResult:
+def _fit_fold(
+    estimator: AnyClassifier, rows: ComparedRows, fold: Fold, fit: str, *, keep: bool
+) -> FoldResult:
     """Return what a classifier predicts; one that cannot take X gets a pipeline.
 
     Where its fit fails, and missing cells or levels may be the reason, it is fitted again behind
@@ -349,13 +427,15 @@ def _fit_fold(estimator: AnyClassifier, rows: ComparedRows, fold: Fold, fit: str
     def behind_pipeline() -> FoldResult:
         pipeline = prepared(estimator, rows.table)
         result = _predicted(pipeline, rows.matrix, rows, fold)
-        return dataclasses.replace(result, prepared_by=steps_in_words(pipeline))
+        words = steps_in_words(pipeline)
+        return dataclasses.replace(result, prepared_by=words, classifier=None)
 
     try:
         if levels_argument(estimator) is not None:
             return behind_pipeline()
         try:
-            return _predicted(estimator, rows.X, rows, fold)
+            result = _predicted(estimator, rows.X, rows, fold)
+            return result if keep else dataclasses.replace(result, classifier=None)
         # classifiers of other libraries fail in any way
         except Exception as error:
             if not needs_preparing(error, estimator, rows.table):
@@ -385,13 +465,14 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
         fitted = time.perf_counter()
         probability = stated = clf.predict_proba(test)
         end = time.perf_counter()
-    states = states_frequencies(getattr(clf, "class_prior", LEARNING))
+    asked, states = clf, states_frequencies(getattr(clf, "class_prior", LEARNING))
     if states and hasattr(clf, "with_class_prior"):
         count = shares_of(rows.target.membership[fold[0]], len(rows.target.classes)).sum(axis=0)
         count = LEARNING + count[np.searchsorted(rows.target.classes, clf.classes_)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of which the first prediction has warned
-            probability = clf.with_class_prior(count / count.sum()).predict_proba(test)
+            asked = clf.with_class_prior(count / count.sum())
+            probability = asked.predict_proba(test)
     if undefined := int(np.isnan(probability).any(axis=1).sum()):
         raise InvalidArgument(
             "{kind} predicts NaN in {undefined} of {n_rows:rows}.",
@@ -413,6 +494,7 @@ def _predicted(estimator: AnyClassifier, X: object, rows: ComparedRows, fold: Fo
         members=clf.members_table() if hasattr(clf, "members_table") else None,
         stated=None if own is None else among(stated, place, len(classes)),
         classes=None if own is None else among(own, place, len(classes))[0],
+        classifier=asked,
     )
 
 

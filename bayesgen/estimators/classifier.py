@@ -1366,9 +1366,10 @@ class Classifier(Estimator):
         """Write a report of the fitted classifier as one self-contained HTML page.
 
         Sections: verdict, intended use and limits (if stated), calibration, scores by subgroup (if
-        asked for), drivers of the decision, confusion and costs, notable rows, data, parameters,
-        method and program, reproduction. Scores and rows are out of fold: clones of the classifier
-        are cross-validated on the rows. The page says whether these are the rows of the fit, and
+        asked for), drivers of the decision, confusion and costs, notable rows with intervals, what
+        to measure next (if cells are missing), data, parameters, method and program, reproduction.
+        Scores, rows and values of cells are out of fold: clones of the classifier are
+        cross-validated on the rows. The page says whether these are the rows of the fit, and
         what is then the log loss of the fit itself on rows left out, if the fit has it.
 
         Args:

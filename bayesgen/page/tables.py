@@ -29,6 +29,14 @@ class Shade:
 
 
 Cell = str | Bar | Shade
+LONG = 40
+"""Letters of a text that takes more than one line."""
+LEAST_LONG = 24
+"""Letters beside each other that such a text has at least: 11 rem."""
+TRACK, PADDING = 6, 1.3
+"""Width of a bar and of the space after a column on a telephone, in letters."""
+TELEPHONE = 50
+"""Letters that a telephone of 390 pixels shows beside each other."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,3 +49,24 @@ class Grid:
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     right: Sequence[int] = ()
+
+    def is_long(self, cell: Cell) -> bool:
+        """Whether a cell is text that takes more than one line."""
+        return isinstance(cell, str) and len(cell) > LONG
+
+    @property
+    def records(self) -> bool:
+        """Whether a telephone is too narrow for the columns, so that it shows row after row."""
+        width = sum(
+            max(len(word) for cell in (head, *cells) for word in self._unbroken(cell)) + PADDING
+            for head, *cells in zip(self.heads, *self.rows, strict=True)
+        )
+        return width > TELEPHONE
+
+    def _unbroken(self, cell: Cell) -> list[str]:
+        """Return the parts of a cell that stand in one line, at least one."""
+        if isinstance(cell, Bar):
+            return [" " * TRACK + cell.text]
+        if isinstance(cell, Shade):
+            return [cell.text]
+        return [" " * LEAST_LONG if self.is_long(cell) else "", *cell.split()]

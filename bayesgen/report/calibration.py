@@ -12,10 +12,10 @@ from bayesgen.report.subject import Subject, Values
 LEVEL = 1.96
 """Standard errors beyond which a difference is called a sign: 5 % of calibrated classifiers."""
 SCORES = {
-    "miscalibration": "part of the Brier score; 0 is best",
-    "discrimination": "how far classes are told apart",
-    "uncertainty": "Brier score of the class frequencies",
-    "calibration_error": "mean distance to the diagonal",
+    "miscalibration": "part of the Brier score that better probabilities would not have; 0 is best",
+    "discrimination": "how far classes are told apart, subtracted from it; large is best",
+    "uncertainty": "Brier score of the class frequencies, added to it",
+    "calibration_error": "mean distance to the diagonal; 0 is best",
 }
 
 
@@ -30,8 +30,8 @@ def calibration(subject: Subject) -> Values:
     z = overconfidence(subject.codes, subject.proba, range(len(subject.classes)))
     scores = subject.comparison.table.loc[subject.name]
     lines = [[n.replace("_", " "), f"{scores[n]:.3f}", words] for n, words in SCORES.items()]
-    words = "classes in sets that hold the true one in 9 rows of 10; small is best"
-    lines.append(["90 % prediction sets", f"{scores['set_size']:.3f}", words])
+    words = "mean number of classes in sets that hold the true one in 9 rows of 10; small is best"
+    lines.append(["classes in a 90% set", f"{scores['set_size']:.3f}", words])
     words = "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)"
     lines.append(["overconfidence", f"{z:+.1f}", words])
     return {
@@ -41,7 +41,7 @@ def calibration(subject: Subject) -> Values:
         "promised": subject.proba.max(axis=1).mean(),
         "right": subject.right.mean(),
         "figures": [_figure(curve) for curve in curves],
-        "scores": Grid(["", "value", ""], lines, right=(1,)),
+        "scores": Grid(["", "value", "meaning"], lines, right=(1,)),
     }
 
 

@@ -17,10 +17,11 @@ from bayesgen.report.calibration import calibration
 from bayesgen.report.columns import data
 from bayesgen.report.costs import costs
 from bayesgen.report.drivers import drivers
+from bayesgen.report.measurements import Measurements, what_to_measure
 from bayesgen.report.method import method
 from bayesgen.report.parameters import parameters
 from bayesgen.report.reproduce import reproduction
-from bayesgen.report.rows import notable_rows
+from bayesgen.report.rows import Notable, notable_rows
 from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
 from bayesgen.report.words import listed, share
@@ -61,7 +62,8 @@ def write_report(
     blocks = _blocks(notes)
     subject = judged(clf, X, y, "python" if command is None else "shell", **options)
     day = datetime.datetime.now().astimezone().date() if date is None else date
-    columns = drivers(subject)
+    columns, notable = drivers(subject), Notable.of(subject)
+    measurements = Measurements(subject, notable.rows)
     html = page.html(
         "bayesgen.report",
         "report.html",
@@ -80,7 +82,8 @@ def write_report(
         else None,
         drivers=columns,
         costs=costs(subject),
-        rows=notable_rows(subject, columns["names"]),
+        rows=notable_rows(notable, measurements, columns["names"]),
+        measure=what_to_measure(measurements),
         data=data(subject),
         parameters=parameters(subject),
         method=method(subject),

@@ -25,8 +25,8 @@ MOST_COLUMNS = 200
 WIDEST, CELLS = 1000, 20_000_000
 """Columns whose evidence is averaged; the rows are fewer where their square is large."""
 BARS = 12
-PICTURE = 6.0, 3.6
-"""Inches: room for the names of columns and for what the axis means."""
+PICTURE = 5.0, 3.6
+"""Inches: room for the names of columns and for what the axis means, legible on a telephone."""
 MOST_LEVELS = 8
 FEWEST = 5
 """Rows of a group of cells below which nothing is said about it."""
@@ -88,7 +88,7 @@ def drivers(subject: Subject) -> Values:
         ]
         for driver in columns
     ]
-    grid = Grid(["column", "alone, nats", "beside the others", "strongest values"], lines)
+    grid = Grid(["column", "alone, nats", "beside the others, nats", "strongest values"], lines)
     names = [str(driver.column.name) for driver in columns] or [str(n) for n in relevance.index]
     return {"names": names, "figure": figure, "columns": grid, "n_rows": len(rows)}
 

@@ -1,11 +1,13 @@
 """Method: how classes and columns are modeled, members of a stack, diagnostics, the program."""
 
+from typing import cast
+
 import numpy as np
 
 from bayesgen.errors import BayesgenError
 from bayesgen.likelihoods.description import Description
 from bayesgen.page import Bar, Cell, Grid
-from bayesgen.plots.fitted import Model, Stack
+from bayesgen.plots.fitted import Model, Stack, Weighted
 from bayesgen.report.subject import Subject, Values, named
 from bayesgen.report.words import listed, number
 
@@ -16,6 +18,8 @@ JOINT = {
     "discriminant": "normal with one covariance, of more columns than rows",
 }
 """Details of a report that stand in the table of members."""
+NEAR_ONE = 0.005
+"""Distance of a temperature from 1 that two decimals do not show."""
 INFERENCES = {
     "exact": "closed form (exact)",
     "expected": "closed form, missing cells by their expectations",
@@ -44,10 +48,31 @@ def method(subject: Subject) -> Values:
         "table": _members(subject.stack)
         if subject.stack
         else _likelihoods(subject.models[subject.name]),
+        "temperature": _temperature(subject),
         "diagnostics": Grid(["", "value"], lines, right=(1,)),
         "program": program,
         "no_program": reason,
     }
+
+
+def _temperature(subject: Subject) -> str:
+    """Return by what log-odds are divided, and why, in words."""
+    temperature = cast(Weighted, subject.clf).temperature_
+    weights = getattr(subject.clf, "weights_", None)
+    if weights and not subject.stack:
+        total, n = sum(weights.values()), len(weights)
+        return (
+            f"What a column says is raised to a power of its own: {n} columns count as much as "
+            f"{total:.2f} independent ones."
+        )
+    odds = "the log-odds of this mean" if subject.stack else "log-odds"
+    if abs(temperature - 1) < NEAR_ONE:
+        return f"Not tempered: {odds} are left as they are (temperature 1)."
+    if temperature < 1:
+        how = f"multiplied by {1 / temperature:.2f}, since the evidence was underrated"
+    else:
+        how = f"divided by {temperature:.2f}, since columns repeat each other"
+    return f"Tempered: {odds} are {how} (temperature {temperature:.2f}, learned or stated)."
 
 
 def descriptions(model: Model) -> list[tuple[Description, list]]:

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen import decide
-from bayesgen.compare import Comparison, compare
+from bayesgen.compare import Comparison, FittedFolds, compare_keeping
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.decide import Loss, Losses
 from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words
@@ -47,7 +47,8 @@ class Subject:
 
     clf: the classifier, fitted to all rows. X, table: the rows in the columns of the fit, and the
     same read.
-    comparison: with logistic regression and the class frequencies on the same folds.
+    comparison: with logistic regression and the class frequencies on the same folds. left_out: the
+    classifier as it was fitted without each fold, which is asked about the rows of that fold.
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
     loss, rule, reject: costs of decisions, and of leaving a row undecided. by: column of subgroups,
@@ -58,6 +59,7 @@ class Subject:
     X: object
     table: Table
     comparison: Comparison
+    left_out: FittedFolds
     at: Labels
     proba: Joint
     codes: Labels
@@ -195,13 +197,17 @@ def judged(
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     clone = type(clf)(**options | quiet)
-    comparison = compare({name: clone, **rivals}, X, y, cv=cv, by=levels, random_state=random_state)
+    classifiers = {name: clone, **rivals}
+    comparison, left_out = compare_keeping(
+        name, classifiers, X, y, cv=cv, by=levels, random_state=random_state
+    )
     order = np.argsort(comparison.rows, kind="stable")
     return Subject(
         clf=clf,
         X=X,
         table=table,
         comparison=comparison,
+        left_out=left_out,
         at=comparison.rows[order],
         proba=comparison.probabilities[name][order],
         codes=comparison.y[order],

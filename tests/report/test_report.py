@@ -35,6 +35,7 @@ ORDER = [
     "What drives the decision",
     "Confusion and costs",
     "Rows to look at",
+    "What to measure next",
     "The data",
     "Parameters",
     "Method",
@@ -189,10 +190,10 @@ def test_rows_to_look_at_are_those_of_an_oracle(html, out_of_fold):
 def test_typicality_is_that_of_the_fit(titanic, html):
     clf, X, _ = titanic
     typicality, page = clf.typicality(X), Page(html)
-    rows = next(t for t in page.tables if t[0][5:6] == ["typicality"])[1:]
-    shown = [int(row[0]) for row in rows]
+    heads, *rows = next(t for t in page.tables if "typicality" in t[0])
+    shown, at = [int(row[0]) for row in rows], heads.index("typicality")
     np.testing.assert_array_equal(typicality[shown], np.sort(typicality)[:10])
-    assert [row[5] for row in rows] == [f"{typicality[i]:.3f}" for i in shown]
+    assert [row[at] for row in rows] == [f"{typicality[i]:.3f}" for i in shown]
     assert "under the fit to all rows, this one included" in page.words()
 
 
@@ -418,7 +419,8 @@ def test_rows_of_words_show_the_strongest_first(tmp_path):
     rate = np.where((y == "a")[:, None], [1.0] * 9 + [4.0], [1.0] * 9 + [0.5])
     X = pd.DataFrame(rng.poisson(rate), columns=[*"ghijklmno", "told"])
     page = Page(written(bg.BagOfWords().fit(X, y), X, y, tmp_path, cv=2))
-    assert next(t[0] for t in page.tables if t[0][0] == "row")[5] == "told"
+    heads = next(t[0] for t in page.tables if t[0][0] == "row")
+    assert heads[heads.index("P(predicted)") + 2] == "told"
     assert any("Shown: 8 of 10 columns, those that drive" in text for _, text in page.paragraphs)
 
 
@@ -427,6 +429,8 @@ def test_point_estimate_has_no_intervals(titanic, tmp_path):
     page = Page(written(bg.NaiveBayes(inference="mle").fit(X, y), X, y, tmp_path, cv=2))
     heads = next(t[0] for t in page.tables if t[0][0] == "parameter")
     assert heads == ["parameter", "class", "of", "estimate"]
+    assert not any("90% interval" in t[0] for t in page.tables)
+    assert "A point estimate has no intervals of probabilities." in page.words()
 
 
 @pytest.fixture(scope="module")
@@ -477,7 +481,8 @@ def test_command(tmp_path, capsys):
     command = ["report", str(rows), "--target", "species", "--model", "lda", "--html", str(html)]
     assert main([*command, "--cv", "3"]) == 0
     page = Page(html.read_text(encoding="utf-8"))
-    assert page.headings == ORDER
+    # no cell is missing
+    assert page.headings == [head for head in ORDER if head != "What to measure next"]
     typed = f"bayesgen report {shlex.quote(str(rows))} --target species --model lda"
     assert typed in page.code[-1]
     assert "page" in capsys.readouterr().out

@@ -96,6 +96,11 @@ class KernelDiscriminant(Conjugate[Rows]):
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
     param_axes: ClassVar = {"row_weight": ("center",), "base_weight": ("class",), "bandwidth": ()}
+    param_words: ClassVar = {
+        "row_weight": "weight of a kernel",
+        "base_weight": "weight of the Student t",
+        "bandwidth": "bandwidth, in standard deviations within classes",
+    }
 
     hyperparameters: ClassVar = {"bandwidth": "width", "base_rows": "positive"}
     scalars: ClassVar = ("bandwidth", "base_rows")
