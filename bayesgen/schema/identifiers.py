@@ -57,7 +57,7 @@ def ignored(column: TableColumn) -> SuspiciousColumn:
         return SuspiciousColumn(
             "column {column!r} holds texts, another one in nearly every row, and is ignored.",
             Cure(
-                "To classify by it, fit the texts: bg.BagOfWords().fit(X[{column!r}], y).",
+                "To classify by it, fit the texts: bg.BagOfWords().fit({column:in_X}, y).",
                 "To classify by it, add --columns {column:option} --model bag-of-words.",
             ),
             column=column.name,
@@ -66,8 +66,8 @@ def ignored(column: TableColumn) -> SuspiciousColumn:
         "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it is taken for an "
         "identifier, and ignored.",
         Cure(
-            "If new rows have the same levels, declare them: X.astype({{{column!r}: "
-            "'category'}}); otherwise leave it out to silence this: X.drop(columns={column!r}).",
+            "If new rows have the same levels, declare them: {column:as category}; otherwise leave "
+            "it out to silence this: {column:without}.",
             "Leave it out to silence this: --drop {column:option}.",
         ),
         column=column.name,
@@ -84,7 +84,7 @@ def no_feature_left(columns: Collection[TableColumn]) -> InvalidData:
             "column {column!r} holds texts, another one in nearly every row, and {table} {has} no "
             "other feature.",
             Cure(
-                "Fit the texts: bg.BagOfWords().fit(X[{column!r}], y).",
+                "Fit the texts: bg.BagOfWords().fit({column:in_X}, y).",
                 "Add --model bag-of-words."
                 if len(columns) == 1
                 else "Add --columns {column:option} --model bag-of-words.",
@@ -97,8 +97,8 @@ def no_feature_left(columns: Collection[TableColumn]) -> InvalidData:
         "the {columns:named column} of {table} {have} a level for nearly every row, which says "
         "nothing of other rows, and there is no other feature.",
         Cure(
-            "Add columns, or, if new rows have the same levels, declare them as a pandas "
-            "Categorical.",
+            "Add columns, or, if new rows have the same levels, declare them, "
+            "as by {columns[0]:as category}.",
             "Add columns of numbers, or of levels that rows share.",
         ),
         columns=[column.name for column in columns],
