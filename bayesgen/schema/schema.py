@@ -139,8 +139,9 @@ class Schema:
         blocks = {
             name: _united(columns, other.blocks[name]) for name, columns in self.blocks.items()
         }
-        names = (*self.names, *(name for name in other.names if name not in set(self.names)))
-        return dataclasses.replace(self, blocks=blocks, names=names)
+        every = (*self.names, *(name for name in other.names if name not in set(self.names)))
+        aside = tuple(dict.fromkeys([*self.aside, *other.aside]))
+        return dataclasses.replace(self, blocks=blocks, names=every, aside=aside)
 
     def derived(self) -> dict[Name, Reading]:
         """Return the columns of the table that derived columns, and bins, are read from, by name.

@@ -15,6 +15,8 @@ TURNED = NUMBERS.assign(b=pd.Categorical(list("uvuvuv"), ["v", "u"]))
 ANSWERS = {"a": bg.Normal(), "b": bg.Bernoulli()}
 STATED = {"a": bg.Normal(), "b": bg.Categorical(probs=np.array([0.4, 0.6]))}
 MORE = pd.concat([NUMBERS, NUMBERS + 3])
+NAMED = pd.DataFrame({"a": np.arange(30.0) % 7, "name": [f"n{i}" for i in range(30)]})
+UNNAMED = NAMED.drop(columns=["name"])
 
 
 def fit(X=NUMBERS, y=Y, likelihood="auto", **options):
@@ -67,6 +69,9 @@ merge(fit(class_prior=1.0), fit(class_prior="uniform"))
 merge(fit(), fit(NUMBERS[["a"]]))
     with missing values (NaN) where it is unknown
     merge(fit(), fit(NUMBERS.assign(b=[np.nan, 1.0, 3.0, np.nan, 2.0, 4.0])))
+merge(fit(NAMED, Y * 5), fit(NAMED[:12], Y * 2))
+    X.drop(columns=['name'])
+    merge(fit(UNNAMED, Y * 5), fit(UNNAMED[:12], Y * 2))
 merge(words("king food"), words("king sun"))
     bg.BagOfWords(vectorizer=sklearn.base.clone(one.vectorizer_).set_params(vocabulary=words))
     merge(words("king food", BOTH), words("king sun", BOTH))

@@ -165,6 +165,12 @@ def test_a_header_is_none_of_the_rows(content, write):
     assert len(next(iter(cells.values()))) == content.count("\n") - 1
 
 
+def test_the_law_notices_a_row_that_is_taken_for_names(write, monkeypatch):
+    monkeypatch.setattr("bayesgen.sources.header.looks_like_data", lambda *_: False)
+    cells, _ = read(write(text(*ROWS)))
+    assert len(cells["p"]) == len(ROWS) - 1
+
+
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.RecognizedFormat")
 def test_names_are_as_many_as_columns(write):
     for stated in ({"names": ["a"]}, {"names": ["a", "b", "c", "d"], "header": False}):

@@ -55,6 +55,15 @@ def test_a_fit_with_an_identifier_is_the_fit_without_it(make, tmp_path):
     np.testing.assert_array_equal(clf.predict_proba(rows), again.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+@pytest.mark.parametrize("make", ["naive Bayes", "LDA"])
+def test_the_law_notices_an_identifier_that_is_read(make, monkeypatch):
+    rows = X.assign(name=NAMES)
+    monkeypatch.setattr("bayesgen.estimators.estimator.identifiers", lambda *_: [])
+    found = MAKES[make]().fit(rows, Y).predict_proba(rows)
+    assert not np.allclose(found, MAKES[make]().fit(X, Y).predict_proba(X), atol=1e-3)
+
+
 @pytest.mark.parametrize("container", [pl.from_pandas, pa.Table.from_pandas])
 def test_identifiers_of_every_container(container):
     with pytest.warns(SuspiciousColumn, match="it is taken for an identifier, and ignored"):

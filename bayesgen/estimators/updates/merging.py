@@ -85,6 +85,7 @@ def merged(earlier: TrainingState, later: TrainingState) -> TrainingState:
         UnsupportedOperation: other columns, likelihoods or priors, or labels of another type.
         InvalidData: a column of text in one, of numbers in the other.
     """
+    _require_same_identifiers(earlier.schema, later.schema)
     _require_same_priors(earlier, later)
     schema = earlier.schema.union(later.schema)
     _require_same_positions(earlier, later)
@@ -138,6 +139,22 @@ def _readers(schema: Schema, likelihoods: Mapping[str, Likelihood]) -> dict:
         if name != GROUPS
         for column in columns
     }
+
+
+def _require_same_identifiers(one: Schema, other: Schema) -> None:
+    """Reject columns that one schema sets aside as identifiers, and the other reads."""
+    names = [name for name in one.aside if name in other.used()]
+    names += [name for name in other.aside if name in one.used()]
+    if names:
+        raise UnsupportedOperation(
+            "one of the classifiers ignores the {names:named column}, taken for an identifier, "
+            "which the other reads.",
+            Cure(
+                "Fit both without it: X.drop(columns={names}).",
+                "Fit both without it: --drop {names:option}.",
+            ),
+            names=names,
+        )
 
 
 def _require_same_priors(earlier: TrainingState, later: TrainingState) -> None:
