@@ -6,12 +6,14 @@ each prior by its posterior; predicting averages joint densities over it, then n
 
 from importlib.metadata import version as _version
 from types import ModuleType as _ModuleType
+from typing import NoReturn as _NoReturn
 
 from bayesgen import calibrate as calibrate
 from bayesgen import datasets as datasets
 from bayesgen import errors as errors
 from bayesgen import plots as plots
 from bayesgen.compare import Comparison as Comparison
+from bayesgen.errors import arguments as _arguments
 from bayesgen.estimators import LDA as LDA
 from bayesgen.estimators import QDA as QDA
 from bayesgen.estimators import BagOfWords as BagOfWords
@@ -37,8 +39,14 @@ from bayesgen.likelihoods import Multinomial as Multinomial
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
+from bayesgen.sources.files import file_source as file_source
 
 __version__ = _version("bayesgen")
+
+
+def __getattr__(name: str) -> _NoReturn:
+    """Refuse a name that does not exist; a distribution of NumPyro has a likelihood by its name."""
+    raise _arguments.no_name(name, __dir__(), of_numpyro=Family.has(name))
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.arguments import unknown_argument
+from bayesgen.errors.dialect import CALL, ROWS
 from bayesgen.errors.wording import listed
 
 M = TypeVar("M", bound=Callable)
@@ -23,7 +24,8 @@ def checked_call(function: M) -> M:
     """Let a function refuse arguments that it does not take as the library refuses all others.
 
     Nothing is looked at before the call: a call that Python could not bind is explained afterwards,
-    so that one that it could costs nothing more.
+    so that one that it could costs nothing more. Messages are written for its arguments
+    (`bayesgen.errors.dialect`).
 
     Example:
         >>> @checked_call
@@ -34,10 +36,14 @@ def checked_call(function: M) -> M:
         bayesgen.errors.kinds.InvalidArgument: interval() has no argument 'pro'. Did you mean prob?
     """
     signature = inspect.signature(function)
+    names = tuple(signature.parameters)
+    has_rows = not ROWS.isdisjoint(names)
     name = getattr(function, "__qualname__", "").rpartition("<locals>.")[2]
 
     @functools.wraps(function)
     def called(*args: Any, **options: Any) -> Any:
+        outermost = has_rows and CALL.get() is None
+        token = CALL.set((names, args, options)) if outermost else None
         try:
             return function(*args, **options)
         except TypeError:
@@ -46,6 +52,9 @@ def checked_call(function: M) -> M:
             except TypeError:
                 raise refusal(_title(name, args), signature, args, options) from None
             raise
+        finally:
+            if token is not None:
+                CALL.reset(token)
 
     return cast(M, called)
 

@@ -87,6 +87,7 @@ def compare_methods(
         rows.require_classes(options.NOT_NONE)
     (X, y, group_of_row), by_row = rows.rows(), rows.subgroups()
     table, kind = read_table(X), options.MODELS[model][0]
+    read = rows.print_first(table, json=json)
     methods = methods or default_methods(kind, table)
     nuts = sampling.method(
         samples="nuts" in methods,
@@ -115,7 +116,7 @@ def compare_methods(
     *fewer, comparison = runs
     if html is not None:
         comparison.to_html(html, title=rows.title)
-    facts: dict[str, Any] = rows.facts(table) | {
+    facts: dict[str, Any] = read | {
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
         "missing_by_column": printing.missing_by_column(table),
@@ -127,14 +128,14 @@ def compare_methods(
     if json:
         print(printing.to_json(facts | _scores(fewer, comparison, notes)))
         return
-    lines = printing.lines_of_data(facts)
-    lines |= {"missing": _missing_in_words(facts), "model": facts["model"]}
+    lines = {"missing": _missing_in_words(facts), "model": facts["model"]}
     if html is not None:
         lines["page"] = printing.file_in_words(html)
     printing.print_answer(facts, lines, json=False)
     shown = functools.reduce(lambda few, run: dataclasses.replace(run, few=few), runs)
     print(f"\n{shown.text}")
-    notes += merged(note for run in reversed(runs) for note in run.noted)
+    said = printing.SAID.get() or ()
+    notes += merged(note for run in reversed(runs) for note in run.noted if note.python not in said)
     notes += merged_by_name(comparison.warned)
     printing.print_notes([*notes, *(_note_of_few(run) for run in fewer if run.warned)])
 

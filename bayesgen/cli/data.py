@@ -19,9 +19,15 @@ from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Jso
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
+from bayesgen.schema import suspicions
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
-from bayesgen.sources.files import file_source
+from bayesgen.sources.header import few_valued
 from bayesgen.table import Table, read_table, read_target
+
+NAMES = 40
+"""Columns that a sentence lists."""
+FIRST = 1000
+"""Rows that show which columns may hold classes."""
 
 
 def is_bundled(data: str) -> bool:
@@ -49,7 +55,8 @@ def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) 
             f"{data!r} is neither a file nor a bundled data set{hint}. Give the path of a CSV or "
             f"Parquet file, or one of {', '.join(datasets.names())}."
         )
-    source = file_source(path, csv.missing, csv.sep, csv.decimal)
+    with printing.noted_at_once():
+        source = csv.source(path)
     return dataclasses.replace(source, name=data, part_rows=part_rows)
 
 
@@ -103,13 +110,13 @@ class LabelledData:
         if target is None and not is_bundled(data):
             raise UnusableOptions(
                 f"which column of {data!r} holds the classes? Add --target with one "
-                f"of {listed(names, 20)}."
+                f"of {listed(_likely_first(source), NAMES)}."
             )
         target = target or datasets.target(data)
         needed = [target] if groups is None else [target, groups]
         for name in (*needed, *([] if by is None else [by]), *features.drop, *features.columns):
             if name not in names:
-                raise no_column(data, name, names)
+                raise no_column(data, name, _likely_first(source) if name == target else names)
             if groups == target:
                 raise UnusableOptions(
                     f"--groups {groups}: this column holds the classes, which are no groups. Name "
@@ -130,6 +137,8 @@ class LabelledData:
             if len(names) == len(needed):
                 raise no_features(data, target)
             raise UnusableOptions("--drop and --columns leave no feature. Drop fewer columns.")
+        with printing.noted_at_once():
+            source = source.with_classes(target, {*used, *needed})
         source = _selected(source, tuple(name for name in names if name in {*used, *needed}))
         return cls(source, target, groups, *_counted(source, target), by)
 
@@ -166,6 +175,20 @@ class LabelledData:
                 "without a class, and every row needs one. Remove these rows from the file, or, "
                 f"if -1 is a class, write it as a word.{cure}"
             )
+
+    def print_first(self, table: Table, *, json: bool) -> dict[str, Any]:
+        """Print what was read, before anything is fitted, and return it.
+
+        Args:
+            table: the features, of all rows or of the first ones.
+            json: whether results are printed as JSON, so that these are no lines here.
+        """
+        facts = self.facts(table)
+        if not json:
+            printing.print_answer(facts, printing.lines_of_data(facts), json=False)
+            levels = {column.name: len(column.levels) for column in table.columns}
+            printing.print_warnings(suspicions(table, levels))
+        return facts
 
     def facts(self, table: Table) -> dict[str, Any]:
         """Return what was read; `table` holds the features, of all rows or of the first ones."""
@@ -216,6 +239,20 @@ class LabelledData:
         parts = self.source.parts({self.by: "any"})
         column = pd.concat([pa.table(part.frame)[self.by].to_pandas() for part in parts])
         return Subgroups.read(self.by, read_table(column.to_frame()))
+
+
+def _likely_first(source: Source) -> list[str]:
+    """Return the names of columns; of many, those that may hold classes come first."""
+    names = list(map(str, source.names or ()))
+    if len(names) <= NAMES:
+        return names
+    part = next(source.parts(), None)
+    if part is None:
+        return names
+    rows = pa.table(part.frame).slice(0, FIRST).to_pylist()
+    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
+    likely = few_valued(names, cells)[: NAMES - 10]
+    return [*likely, *(name for name in names if name not in likely)]
 
 
 def _selected(source: Source, names: tuple[str, ...]) -> Source:

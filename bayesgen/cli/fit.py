@@ -45,13 +45,14 @@ def fit_model(
     classifier = options.new_classifier(model, inference, seed, unlabelled, sampling)
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
+    read = rows.print_first(table, json=json)
     if rows.without_class:
         X, y, _ = rows.rows()
         classifier.fit(X, y)
     else:
         classifier.fit(rows.source, rows.target)
     options.with_prior(classifier, prior).save(out)
-    facts, lines = _described(classifier, rows, table)
+    facts, lines = _described(classifier, read, table)
     if prior is not None:
         facts["prior"], lines["prior"] = dict(prior), printing.name_counts(prior)
     facts |= {"out": {"path": str(out), "bytes": out.stat().st_size}, "seed": seed}
@@ -63,14 +64,15 @@ def fit_model(
 
 
 def _described(
-    classifier: Classifier, rows: LabelledData, table: Table
+    classifier: Classifier, read: dict[str, Any], table: Table
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return facts and lines about the rows, the model and its fit."""
+    """Return facts about rows that were read, the model and its fit, and lines about the latter."""
     words = printing.model_in_words(classifier, table)
-    facts = rows.facts(table) | {"model": words} | printing.facts_of_fit(classifier)
-    if rows.without_class:
-        facts["unlabelled_weight"] = classifier.unlabelled_weight_
-    lines = printing.lines_of_data(facts) | {"model": words}
+    facts = read | {"model": words} | printing.facts_of_fit(classifier)
+    lines = {"model": words}
+    if facts["rows_without_class"]:
+        weight = facts["unlabelled_weight"] = classifier.unlabelled_weight_
+        lines["no class"] = f"mean weight {weight:.2g} of the rows without a label"
     lines["fit"] = f"{facts['inference']}: {facts['verdict']}"
     loss = classifier.report_.details.get("leave-one-out log loss")
     if loss is not None:

@@ -23,7 +23,6 @@ from bayesgen.cli.options import TYPED
 from bayesgen.cli.predict import predict_rows
 from bayesgen.cli.report import report_page
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.notes import merged, note
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
 EXAMPLES = {
@@ -121,12 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(record=True) as caught:
         code = _exit_code(words)
     if code != INTERRUPTED:
-        printing.print_notes(merged(note(warning.message) for warning in caught))
+        printing.print_warnings(warning.message for warning in caught)
     return code
 
 
 def _exit_code(words: list[str]) -> int:
     TYPED.set(tuple(words))
+    printing.SAID.set(set())
     errors = Console(stderr=True)
     try:
         application()(

@@ -1,6 +1,7 @@
 """Options that several commands take, with their help, and the classifier that they state."""
 
 import contextlib
+import csv
 import dataclasses
 import itertools
 import math
@@ -19,7 +20,9 @@ from bayesgen.errors import BayesgenError
 from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.sources.files import NULLS
+from bayesgen.sources import Source
+from bayesgen.sources.files import file_source
+from bayesgen.sources.words import NULLS
 
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command line that runs, which pages print so that they can be made again."""
@@ -129,8 +132,8 @@ def _read_text(_: object, tokens: Sequence[Token]) -> str:
 DataName = Annotated[
     str,
     Parameter(
-        help="A CSV file (separated by commas, by tabs in .tsv, or as --sep states), a Parquet "
-        "file (.parquet, .pq), an Arrow file (.arrow, .feather), a folder or a pattern of such "
+        help="A CSV file, a Parquet file (.parquet, .pq), an Arrow file (.arrow, .feather), an "
+        "ARFF file, the first sheet of a workbook (.xlsx, .xls), a folder or a pattern of such "
         "files, or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers "
         "are numeric, integers too; text and booleans are categories. Missing cells of a CSV file: "
         f"the empty cell, {', '.join(f'`{null}`' for null in NULLS if null)}."
@@ -227,6 +230,12 @@ ModelOut = Annotated[Path, Parameter(name=["--out", "-o"])]
 Count = types.PositiveInt | None
 
 
+def _read_names(_: object, tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Read names separated by commas, a name that holds one in quotes."""
+    (row,) = csv.reader([",".join(token.value for token in tokens)], skipinitialspace=True)
+    return tuple(name.strip() for name in row)
+
+
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class CsvFormat:
@@ -234,15 +243,48 @@ class CsvFormat:
 
     Attributes:
         missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
-        sep: Separator of the cells of a CSV file; by default a comma, a tab in .tsv files.
-        decimal: Decimal mark of numbers in a CSV file; by default a point.
+        not_missing: A text that means "missing" by default, such as NA, and does not here; may be
+            repeated.
+        sep: Separator of the cells of a CSV file; by default recognized among commas, semicolons,
+            tabs and |.
+        decimal: Decimal mark of numbers in a CSV file; by default a point, or a comma where numbers
+            have one.
+        encoding: Encoding of a CSV file; by default UTF-8, UTF-16, or else Windows-1252.
+        header: Whether the first row of a CSV file holds the names of the columns; by default a
+            file whose first row looks like data is refused. Without a header columns are named x0,
+            x1 and so on.
+        names: Names of the columns of a CSV file, separated by commas, in place of those of its
+            header.
+        stray_quotes: Quotation marks that are not closed in their line are characters of a cell.
     """
 
     missing: Words = ()
+    not_missing: Words = ()
     sep: Annotated[
         str | None, Parameter(converter=_read_separator, n_tokens=1, validator=_one_character)
     ] = None
     decimal: Annotated[str | None, Parameter(validator=_one_character)] = None
+    encoding: str | None = None
+    header: Annotated[bool | None, Parameter(negative="--no-header")] = None
+    names: Annotated[
+        tuple[str, ...] | None,
+        Parameter(converter=_read_names, n_tokens=1, show_default=False),
+    ] = None
+    stray_quotes: Flag = False
+
+    def source(self, path: str) -> Source:
+        """Return the rows of files that are read so."""
+        return file_source(
+            path,
+            self.missing,
+            self.sep,
+            self.decimal,
+            not_missing=self.not_missing,
+            encoding=self.encoding,
+            header=self.header,
+            names=self.names,
+            stray_quotes=self.stray_quotes,
+        )
 
 
 @Parameter(name="*")

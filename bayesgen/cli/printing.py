@@ -4,7 +4,9 @@ import contextlib
 import json as json_format
 import math
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from rich.table import Table as Grid
 
 from bayesgen.cli.options import MODELS
 from bayesgen.errors import BayesgenError, Words
+from bayesgen.errors.notes import merged, note
 from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
@@ -31,11 +34,33 @@ def sentence(problem: BayesgenError | Words | str) -> str:
     return problem if isinstance(problem, str) else problem.text("shell")
 
 
+SAID: ContextVar[set[str] | None] = ContextVar("said", default=None)
+"""The sentences that the command has printed, in the words of Python."""
+
+
 def print_notes(sentences: Iterable[Words | str]) -> None:
     """Print sentences beside the result, on stderr, with cures that can be typed."""
     sys.stdout.flush()
     for text in sentences:
-        print(f"note: {sentence(text)}", file=sys.stderr)
+        print(f"note: {sentence(text)}", file=sys.stderr, flush=True)
+
+
+def print_warnings(issued: Iterable[Warning | str]) -> None:
+    """Print warnings as notes, each once in a command."""
+    said = SAID.get()
+    said = set() if said is None else said
+    news = [warning for warning in issued if str(warning) not in said]
+    said.update(map(str, news))
+    print_notes(merged(note(warning) for warning in news))
+
+
+@contextlib.contextmanager
+def noted_at_once() -> Generator[None]:
+    """Print the warnings of the block at its end, and not at that of the command."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    print_warnings(warning.message for warning in caught)
 
 
 def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bool) -> None:
@@ -44,7 +69,8 @@ def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bo
         print(to_json(facts))
         return
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="bold", no_wrap=True)
+    # lines of one answer that are printed one after the other stand in columns
+    grid.add_column(style="bold", no_wrap=True, min_width=8)
     grid.add_column(overflow="fold")
     for name, value in lines.items():
         grid.add_row(name, value)
@@ -52,7 +78,7 @@ def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bo
     console = Console(markup=False, highlight=False, emoji=False)
     with console.capture() as captured:
         console.print(grid)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()), flush=True)
 
 
 # -- Facts -----------------------------------------------------------------------------------------
@@ -94,9 +120,7 @@ def lines_of_data(facts: Mapping[str, Any]) -> dict[str, str]:
         "target": f"{facts['target']}: {name_counts(facts['classes'])}",
     }
     if count := facts["rows_without_class"]:
-        weight = facts.get("unlabelled_weight")
-        mean = "" if weight is None else f", mean weight {weight:.2g}"
-        lines["no class"] = f"{in_rows(count)}{mean}"
+        lines["no class"] = f"{in_rows(count)}, read as rows without a label"
     return lines
 
 

@@ -49,6 +49,7 @@ def report_page(
     X, y, _ = rows.rows()
     # refuse before anything is fitted
     loss, levels = options.losses(cost, rows.counts), rows.subgroups()
+    rows.print_first(read_table(X), json=json)
     if fitted is not None:
         classifier = load(fitted)
         X = columns_of_fit(classifier, X)
@@ -73,4 +74,5 @@ def report_page(
         "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.outcome)}",
         "page": printing.file_in_words(html),
     }
-    printing.print_answer(facts, facts, json=json)
+    lines = {name: facts[name] for name in ("model", "fit", "page")}
+    printing.print_answer(facts, lines, json=json)

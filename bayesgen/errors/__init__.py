@@ -24,6 +24,7 @@ from bayesgen.errors.kinds import LowSampleSize as LowSampleSize
 from bayesgen.errors.kinds import MissingPackage as MissingPackage
 from bayesgen.errors.kinds import NoAttribute as NoAttribute
 from bayesgen.errors.kinds import NotConverged as NotConverged
+from bayesgen.errors.kinds import RecognizedFormat as RecognizedFormat
 from bayesgen.errors.kinds import SuspiciousColumn as SuspiciousColumn
 from bayesgen.errors.kinds import UnlabelledHurts as UnlabelledHurts
 from bayesgen.errors.kinds import UnsupportedOperation as UnsupportedOperation

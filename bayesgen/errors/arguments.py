@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
-from bayesgen.errors.kinds import InvalidArgument
+from bayesgen.errors.kinds import InvalidArgument, NoAttribute
 from bayesgen.errors.wording import Words, listed
 
 
@@ -101,6 +101,20 @@ def did_you_mean(name: str, existing: Sequence[str]) -> str:
         )
     close = difflib.get_close_matches(name, existing, 1)
     return f"Did you mean {close[0]}?" if close else ""
+
+
+def no_name(name: str, existing: Sequence[str], *, of_numpyro: bool) -> NoAttribute:
+    """The library has no such name.
+
+    Args:
+        name: that was asked for.
+        existing: names that it has.
+        of_numpyro: whether it is that of a distribution of NumPyro.
+    """
+    cure = did_you_mean(name, existing)
+    if of_numpyro:
+        cure = "Use the distribution of NumPyro: bg.Family({name!r})."
+    return NoAttribute("module 'bayesgen' has no attribute {name!r}.", cure, name=name)
 
 
 # -- priors ----------------------------------------------------------------------------------------

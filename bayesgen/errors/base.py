@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bayesgen.errors.dialect import spoken
 from bayesgen.errors.wording import Cure, Language, Place, Words, Writer
 from bayesgen.typing import Self
 
@@ -25,6 +26,7 @@ class Message:
     Attributes:
         problem, cure, fields: as given.
         place: where it happened; see `at`.
+        dialect: how the rows of the call can be told apart, dropped and changed in code.
 
     Examples:
         >>> drop = Cure("Pass X.drop(columns={column!r}).", "Add --drop {column:option}.")
@@ -37,6 +39,7 @@ class Message:
 
     def __init__(self, problem: str, cure: Cure | str = "", /, **fields: Any) -> None:
         self.problem, self.fields, self.place = problem, fields, Place()
+        self.dialect = spoken()
         self.cure = cure if isinstance(cure, Cure) else Cure(cure)
 
     def at(
@@ -76,7 +79,7 @@ class Message:
     def _written(self, template: str, language: Language) -> str:
         if not self.fields:
             return template
-        return Writer(language, self.place).vformat(template, (), self.fields)
+        return Writer(language, self.place, self.dialect).vformat(template, (), self.fields)
 
     def __str__(self) -> str:
         return self.written("python")

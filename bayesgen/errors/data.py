@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from bayesgen.errors.dialect import FINITE
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
-from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option, shown
+from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, assigned, shown
 
 TABLE = Words("X", "the file")
 TARGET = Words("y", "the column of classes")
@@ -51,7 +52,7 @@ def sparse_for(family: str) -> InvalidData:
     return InvalidData(
         "X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli and "
         "Poisson do.",
-        "Pass X.toarray(), or likelihood=bg.Multinomial() for word counts.",
+        "Pass X.toarray(), or read counts of words by bg.NaiveBayes(bg.Multinomial()).",
         family=family,
     )
 
@@ -69,8 +70,13 @@ def many_sparse_columns(what: str, count: Count, most: Count) -> InvalidData:
     )
 
 
-def not_two_dimensional(n_dimensions: Count) -> InvalidData:
+def not_two_dimensional(n_dimensions: Count, n_entries: Count = 1) -> InvalidData:
     """X has no axes of rows and columns. The first sentence is scikit-learn's."""
+    if not n_entries:
+        return InvalidData(
+            f"Expected 2D array, got {n_dimensions}D array instead: X has no rows.",
+            "Check the filter that produced it.",
+        )
     cure = (
         "Reshape your data, a row for each entry: numpy.reshape(X, (len(X), -1))."
         if n_dimensions > 2
@@ -128,7 +134,7 @@ def not_binary(column: object, value: object) -> InvalidData:
     return InvalidData(
         "column {column!r} holds {value!r}; Bernoulli takes booleans, the numbers 0 and 1, and "
         "declared categories of two levels.",
-        "Pass X[column] > 0, or use Normal: likelihood={{{column!r}: bg.Normal(), ...}}.",
+        "Pass {column:in_X} > 0, or use Normal: {column:by Normal}.",
         column=column,
         value=value,
     )
@@ -139,7 +145,7 @@ def levels_changed(column: object, before: Iterable, now: Iterable) -> InvalidDa
     return InvalidData(
         "column {column!r} holds the levels {now:listed}, and held {before:listed} in earlier "
         "batches; all batches need one type.",
-        "Pass X[column].astype(str) in each.",
+        "Pass {column:as str} in each.",
         column=column,
         before=before,
         now=now,
@@ -151,8 +157,8 @@ def date_column(column: object, kind: str) -> InvalidData:
     return InvalidData(
         "column {column!r} holds {kind}; numbers and categories are allowed.",
         Cure(
-            "Extract the part that matters, for example X[column].dt.month (of durations "
-            ".dt.total_seconds()), or drop the column.",
+            "Extract the part that matters, such as {column:month}, or drop the column, "
+            "{column:without}.",
             "Leave it out, --drop {column:option}, or write the part that matters, such as the "
             "month, into a column of its own.",
         ),
@@ -181,11 +187,12 @@ def infinite_column(column: object, count: Count) -> InvalidData:
         "column {column!r} holds infinity (inf or -inf) in {count:rows}; finite numbers and "
         "missing values (NaN) are allowed.",
         Cure(
-            "If they mean missing, pass X.replace([numpy.inf, -numpy.inf], numpy.nan).",
+            "If they mean missing, pass {finite}.",
             "If they mean missing, add --missing inf --missing=-inf.",
         ),
         column=column,
         count=count,
+        finite=FINITE,
     )
 
 
@@ -205,7 +212,7 @@ def complex_column(column: object) -> InvalidData:
     return InvalidData(
         "Complex data not supported: column {column!r} holds complex numbers; real ones are "
         "allowed.",
-        "Pass its parts as two columns, numpy.real(X[column]) and numpy.imag(X[column]).",
+        "Pass its parts as two columns, numpy.real({column:in_X}) and numpy.imag({column:in_X}).",
         column=column,
     )
 
@@ -240,10 +247,11 @@ def groups_of_another_type(
     column: object, levels: Sequence, count: Count, n_rows: Count, existing: Sequence
 ) -> CountsAsMissing:
     """Groups that are of another type than those of the training rows are new ones."""
+    retyped = f"{{column:as {type(existing[0]).__name__}}}"
     return CountsAsMissing(
         f"{UNSEEN} They are of another type, and their rows count as rows of a new group.",
         Cure(
-            "Give the column the type that it had, X[{column!r}].astype({type}).",
+            "Give the column the type that it had, " + retyped + ".",
             "Write the groups as in the rows of the fit.",
         ),
         column=column,
@@ -251,7 +259,6 @@ def groups_of_another_type(
         count=count,
         n_rows=n_rows,
         existing=existing,
-        type=Code(type(existing[0]).__name__),
     )
 
 
@@ -261,11 +268,10 @@ def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
     cells: their texts, and rows. The cure has the field column too.
     """
     texts = list(dict.fromkeys(text for text, _ in cells))
-    options = Code(" ".join(f"--missing {option(text)}" for text in texts[:5]))
+    options = Code(" ".join(assigned(text, "--missing") for text in texts[:5]))
     more = " and so on" if len(texts) > 5 else ""
     cure = Cure(
-        "If they mean missing, X[{column!r}] = pandas.to_numeric(X[{column!r}], errors='coerce'); "
-        "on the command line {options}{more}.",
+        "If they mean missing, {column:coerced}; on the command line {options}{more}.",
         "If they mean missing, add {options}{more}.",
     )
     return cure, {"options": options, "more": more}

@@ -45,6 +45,10 @@ class CountsAsMissing(BayesgenWarning):
         return tuple(f"{self.problem} {columns} {x!r}" for x in self.fields.get("levels", [""]))
 
 
+class RecognizedFormat(BayesgenWarning):
+    """How a file was read, where it states that nowhere: separators, header, missing cells, ..."""
+
+
 class SuspiciousColumn(BayesgenWarning):
     """A column cannot help to classify new rows, or was probably meant otherwise."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bayesgen.errors.dialect import KEPT
 from bayesgen.errors.kinds import LabelShiftRejected, NoAttribute, UnsupportedOperation
 from bayesgen.errors.wording import Cure, Words, shown
 
@@ -11,7 +12,7 @@ ALL_ROWS = Cure("Call fit with all rows.", "Fit all rows together by `bayesgen f
 
 def unsupported(what: str | Words, reason: str, cure: str | Cure) -> UnsupportedOperation:
     """Something is not possible, for a reason."""
-    return UnsupportedOperation("{what}: {reason}.", cure, what=what, reason=reason)
+    return UnsupportedOperation("{what}: {reason}.", cure, what=what, reason=reason, kept=KEPT)
 
 
 def no_program(what: str, reason: str, cure: str | Cure) -> UnsupportedOperation:
@@ -112,7 +113,7 @@ def label_shift_rejected(columns: Sequence) -> LabelShiftRejected:
     return LabelShiftRejected(
         "label shift is rejected ({columns:listed}, p < .001): do not use this estimate.",
         "If {columns[0]!r} defines the new population or is determined by it, it cannot be a "
-        "feature: fit to X.drop(columns={columns[0]!r}). clf.check_label_shift(X_new) shows every "
+        "feature: fit to {columns[0]:without}. clf.check_label_shift(X_new) shows every "
         "column.",
         columns=columns,
     )

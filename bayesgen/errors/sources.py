@@ -18,7 +18,7 @@ def no_column(source: str, name: object, existing: Sequence) -> InvalidData:
     """A column that was asked for is not there."""
     close = difflib.get_close_matches(str(name), list(map(str, existing)), n=1)
     return InvalidData(
-        "{source!r} has no column {name!r}{hint}; its columns are {existing:listed 20}.",
+        "{source!r} has no column {name!r}{hint}; its columns are {existing:listed 40}.",
         source=source,
         name=name,
         hint=f" (did you mean {shown(close[0])}?)" if close else "",

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesgen.errors.dialect import TYPED, Dialect, Typed, typed
+
 Count = int | np.integer
 Real = float | int | np.number
 Language = Literal["python", "shell"]
@@ -80,12 +82,14 @@ class Writer(string.Formatter):
     In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
     20, :named level the same after "level" or "levels", :joined several texts without quotes, :len
     the number of values, :rows a number of rows, :path the name of a file, :in_row a row " in row
-    3", :cells up to five cells as "'12,5' in row 17", and :option one or several names as the
-    value of an option in a shell; all else is as in str.format.
+    3", :cells up to five cells as "'12,5' in row 17", :option one or several names as the value of
+    an option in a shell, and :assigned --name the option with it. Of names of columns, :without is
+    the code of X without them, :as float that with another type, :in_X that of the column, and :by
+    Normal that of a likelihood, all in the dialect of the call; all else is as in str.format.
     """
 
-    def __init__(self, language: Language, place: Place) -> None:
-        self.language, self.place = language, place
+    def __init__(self, language: Language, place: Place, dialect: Dialect | None = None) -> None:
+        self.language, self.place, self.dialect = language, place, dialect or Dialect()
 
     def convert_field(self, value: object, conversion: str | None) -> object:
         """Show a value for !r."""
@@ -100,6 +104,10 @@ class Writer(string.Formatter):
             return self.place.in_row(value)
         if word == "cells":
             return listed((Code(f"{shown(text)}{self.place.in_row(row)}") for text, row in value))
+        if word in TYPED:
+            return typed(self.dialect, value, word, *option.split())
+        if isinstance(value, Typed):
+            return value.text(self.dialect)
         if isinstance(value, Words):
             return value.text(self.language)
         return super().format_field(value, format_spec)
@@ -142,6 +150,19 @@ def option(value: object) -> str:
     return shlex.quote(",".join(map(str, several)))
 
 
+def assigned(value: object, name: str) -> str:
+    """Return an option with its value, as it can be typed: "--missing NA", "--missing=-".
+
+    Examples:
+        >>> print(*(assigned(cell, "--missing") for cell in ("NA", "-", ".")))
+        --missing NA --missing=- --missing='.'
+    """
+    text = option(value)
+    if any(map(str.isalnum, text)) or text[0] in "-'":
+        return f"{name}={text}" if text.startswith("-") else f"{name} {text}"
+    return f"{name}='{text}'"
+
+
 FORMATS: dict[str, Callable[..., str]] = {
     "listed": lambda values, limit="5": listed(values, int(limit)),
     "named": lambda values, noun: named(noun, values),
@@ -150,6 +171,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "rows": rows,
     "path": lambda path: shown(str(path)),
     "option": option,
+    "assigned": assigned,
 }
 """Formats of the fields of a template, besides those that depend on the place of an error."""
 

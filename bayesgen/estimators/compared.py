@@ -11,6 +11,7 @@ from bayesgen.calls import checked_call
 from bayesgen.compare import Comparison
 from bayesgen.compare import compare as cross_validated
 from bayesgen.errors import InvalidArgument, UnsupportedOperation
+from bayesgen.errors.dialect import REPEATED
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA, QDA
 from bayesgen.estimators.naive_bayes import NaiveBayes
@@ -113,8 +114,9 @@ def compare(
         raise UnsupportedOperation(
             "compare has no weights: scores and their standard errors are those of rows.",
             "Repeat rows of whole weights, the copies of each in one group: "
-            "k = numpy.repeat(range(len(X)), sample_weight), then "
-            "bg.compare(X.iloc[k], y.iloc[k], groups=k).",
+            "k = numpy.repeat(range(len(X)), numpy.asarray(sample_weight, dtype=int)), then "
+            "bg.compare({repeated}, groups=k).",
+            repeated=REPEATED,
         )
     rivals = (cast(RivalName, rivals),) if isinstance(rivals, str) else rivals
     options: dict = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}

@@ -78,7 +78,7 @@ class Discriminant(Classifier):
                 "{estimator} needs numbers, and {names:named column} {hold} categories.",
                 Cure(
                     "Pass bg.{estimator}(levels='indicators'), which encodes levels as 0 and 1, or "
-                    "leave these columns out: X.drop(columns={names}).",
+                    "leave these columns out: {names:without}.",
                     "Use --model naive-bayes, or leave these columns out: --drop {names:option}.",
                 ),
                 names=names,

@@ -201,8 +201,7 @@ def check_groups(table: Table, name: Name) -> None:
             raise InvalidData(
                 "column {column!r}, which groups= names, holds fractions such as {value!r}, and "
                 "groups have names or whole numbers.",
-                "Name another column, or cut it into groups: X[{column!r}] = "
-                "pandas.cut(X[{column!r}], 5).",
+                "Name another column, or cut it into groups: {column:cut 5}.",
                 column=name,
                 value=float(values[values != np.rint(values)][0]),
             )
@@ -310,7 +309,7 @@ def _warnings(state: TrainingState, components: Components) -> Iterator[Bayesgen
                     "column {column!r} is constant or never observed, so it cannot distinguish "
                     "the classes and is ignored.",
                     Cure(
-                        "Leave it out, X.drop(columns={column!r}), or state a prior variance.",
+                        "Leave it out, {column:without}, or state a prior variance.",
                         "Leave it out: --drop {column:option}.",
                     ),
                     column=name,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.data import sparse_for
+from bayesgen.errors.dialect import ZEROS
 from bayesgen.errors.wording import Code, shown
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.sparse import first_missing
@@ -41,8 +42,8 @@ def check_encoded(
                     "{family} fits complete rows only, since the counts of a row share one "
                     "total.",
                     Cure(
-                        "Pass X.fillna(0) if a missing count means 0, leave these rows out, or "
-                        "use Poisson: likelihood=bg.Poisson().",
+                        "If a missing count means 0, {zeros}; else leave these rows out, or use "
+                        "Poisson: bg.NaiveBayes(likelihood=bg.Poisson()).",
                         "Write 0 where a missing count means 0, or leave these rows out of the "
                         "file.",
                     ),
@@ -50,6 +51,7 @@ def check_encoded(
                     column=column,
                     count=missing[1],
                     n_rows=encoded[name].shape[0],
+                    zeros=ZEROS,
                 )
         _refuse_outside(likelihood, encoded[name], schema, name, first)
 
@@ -71,7 +73,7 @@ def _refuse_outside(
         "column {column!r} holds {value!r}{row:in_row}{more}; {likelihood!r} allows {support} "
         "only.",
         "Correct these cells or make them missing, or choose another likelihood, "
-        "likelihood={{{column!r}: bg.Normal()}}.",
+        "{column:by Normal}.",
         column=schema.blocks[block][column].name,
         value=value,
         row=first + row,

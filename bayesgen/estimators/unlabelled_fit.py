@@ -59,7 +59,7 @@ Weight = Literal["learn"] | float | int | None
 """The argument unlabelled=: "learn", the weight of an unlabeled row, or None: refuse such rows."""
 
 WITHOUT_THEM = Cure(
-    "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+    "Leave these rows out: keep = pandas.notna(y); fit({kept}).",
     "Leave these rows out of the file.",
 )
 

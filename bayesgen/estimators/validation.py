@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import TARGET, weights_out_of_range, wrong_length, zero_weights
+from bayesgen.errors.dialect import KEPT, LABELS
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.membership import among
 from bayesgen.schema import absent_columns, blank_text
@@ -101,23 +102,27 @@ def labels_of(
                 "{target} is infinite in {count:,} of {n_rows:rows}; text, whole numbers and "
                 "booleans are allowed.",
                 Cure(
-                    "Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep]).",
+                    "Leave these rows out: keep = numpy.isfinite({labels}); fit({kept}).",
                     "Leave these rows out of the file.",
                 ),
                 count=infinite,
                 n_rows=len(target.codes),
                 target=TARGET,
+                kept=KEPT,
+                labels=LABELS,
             )
         fractions = target.labels[target.labels != np.floor(target.labels)]
         if len(fractions):
             raise InvalidData(
                 "{target} holds {value!r}; text, whole numbers and booleans are allowed.",
                 Cure(
-                    "Pass y.astype(str), or cut y into classes: pandas.cut(y, 2).",
+                    "Pass {labels}.astype(str), or cut y into classes: pandas.cut(y, "
+                    "2).astype(str).",
                     "Write classes into this column, such as low and high.",
                 ),
                 value=float(fractions[0]),
                 target=Words("Unknown label type: continuous. y", "the column of classes"),
+                labels=LABELS,
             )
     return target
 

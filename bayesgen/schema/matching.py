@@ -7,6 +7,7 @@ import numpy as np
 
 from bayesgen.errors import CountsAsMissing, Cure, InvalidData, warn
 from bayesgen.errors.data import TABLE
+from bayesgen.errors.dialect import FITTED_COLUMNS, renamed
 from bayesgen.table import SPARSE, Name, Names, Table, TableColumn
 from bayesgen.table.columns import missing_column
 
@@ -96,8 +97,7 @@ def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool, dicts: str) -
     )
     cures = []
     if not no_columns:
-        few = "X.drop(columns=[{unseen:listed}])"
-        few = few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)"
+        few = "{few:without}" if len(unseen) <= 5 else "{known}"
         if dicts != "none":
             row = "X" if dicts == "dict" else "row"
             few = f"{{{{name: {row}[name] for name in {row} if name in clf.feature_names_in_}}}}"
@@ -105,7 +105,7 @@ def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool, dicts: str) -
         cures.append(f"leave out columns that the fit did not have, {few}")
     if absent:
         problem += "Feature names seen at fit time, yet now missing:\n{absent_lines}"
-        rename = "X.rename(columns={{{unseen[0]!r}: {absent[0]!r}}})"
+        rename = "{renamed}"
         if dicts == "dict":
             rename = "X[{absent[0]!r}] = X.pop({unseen[0]!r}, None)"
         elif dicts == "dicts":
@@ -116,6 +116,9 @@ def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool, dicts: str) -
         f"{problem}{cure[0].upper()}{cure[1:]}.",
         unseen=unseen,
         absent=absent,
+        few=list(unseen),
+        known=FITTED_COLUMNS,
+        renamed=renamed(unseen[0], absent[0]) if absent else "",
         unseen_lines=_bullets(unseen),
         absent_lines=_bullets(absent),
     )

@@ -54,8 +54,8 @@ def blank_text(columns: list[Name]) -> CountsAsMissing:
     return CountsAsMissing(
         "blank text in {columns:named column} is read as missing.",
         Cure(
-            "If it is a level of its own, name it: X.replace(r'^\\s*$', 'blank', regex=True); "
-            "X.replace(r'^\\s*$', None, regex=True) makes it missing without this warning.",
+            "If it is a level of its own, name it: {columns:blank blank}; {columns:blank None} "
+            "makes it missing without this warning.",
             "If it is a level of its own, name it in the file.",
         ),
         columns=columns,
@@ -69,7 +69,7 @@ def _suspicion(
         return SuspiciousColumn(
             "column {column!r} has no name; it looks like an index that was written to the file, "
             "and it reveals the class if rows are sorted by class.",
-            Cure(f"Leave it out: X.drop(columns={{column!r}}){_index(first=first)}.", DROP),
+            Cure(f"Leave it out: {{column:without}}{_index(first=first)}.", DROP),
             column=found.name,
         )
     if named and found.counts and len(found.values) > FEW_ROWS:
@@ -77,8 +77,8 @@ def _suspicion(
             "column {column!r} holds integers that rise from every row to the next; it looks like "
             "a row number or a key, and it reveals the class if rows are sorted by class.",
             Cure(
-                f"Leave it out: X.drop(columns={{column!r}}){_index(first=first)}. If it is a "
-                "measurement, pass X.astype({{{column!r}: float}}).",
+                f"Leave it out: {{column:without}}{_index(first=first)}. If it is a measurement, "
+                "pass {column:as float}.",
                 DROP,
             ),
             column=found.name,
@@ -98,7 +98,7 @@ def _suspicion(
         return SuspiciousColumn(
             "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an "
             "identifier, and new rows will have levels that the fit did not have.",
-            Cure("Leave it out: X.drop(columns={column!r}).", DROP),
+            Cure("Leave it out: {column:without}.", DROP),
             column=found.name,
             n_levels=n_levels,
             n_rows=n_rows,
@@ -113,8 +113,8 @@ def not_numeric(found: TableColumn) -> InvalidData:
         return InvalidData(
             "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers.",
             Cure(
-                "Give it one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, "
-                "if it is a number, pass X[column].astype(float).",
+                "Give it one for levels, {column:by Categorical}, or, if it is a number, pass "
+                "{column:as float}.",
                 OTHER_MODEL,
             ),
             column=found.name,
@@ -125,7 +125,7 @@ def not_numeric(found: TableColumn) -> InvalidData:
             "column {column!r} holds numbers that are written as text; its likelihood needs "
             "numbers.",
             Cure(
-                "Pass X.astype({{{column!r}: float}}).",
+                "Pass {column:as float}.",
                 OTHER_MODEL,
             ),
             column=found.name,
@@ -175,9 +175,8 @@ def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:
     return SuspiciousColumn(
         "column {column!r} has levels that differ only by blanks or case: {groups}.",
         Cure(
-            "If they mean the same, write them alike: X[{column!r}] = "
-            "X[{column!r}].str.split().str.join(' ').str.lower(); if not, pass "
-            "X.astype({{{column!r}: 'category'}}).",
+            "If they mean the same, write them alike: {column:alike}; if not, pass "
+            "{column:as category}.",
             SIMILAR_IN_FILE,
         ),
         column=name,
@@ -188,7 +187,7 @@ def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:
 def _text_numbers(name: Name, cells: list[tuple[str, int]], observed: int) -> SuspiciousColumn:
     """Return the warning of a column whose `cells`, among those observed, are not numbers."""
     cure, fields = to_numbers(cells)
-    text = " If it is meant as text, pass X.astype({{{column!r}: 'category'}})."
+    text = " If it is meant as text, pass {column:as category}."
     return SuspiciousColumn(
         "column {column!r} is read as text, because {cells:len} of its {observed:,} cells {are}: "
         "{cells:cells}.",
@@ -215,13 +214,14 @@ def _decimal_commas(found: TableColumn) -> SuspiciousColumn:
     texts = [level for level in found.levels if COMMA.fullmatch(str(level))]
     points = [level for level in texts if "." in level]
     shell = "Write them without the points, and add --decimal ,." if points else "Add --decimal ,."
-    strip = ".str.replace('.', '')" if points else ""
+    numbers = "{column:commas points}" if points else "{column:commas}"
     return SuspiciousColumn(
         "column {column!r} is read as text, because it holds numbers with a decimal comma"
         "{thousands}, such as {example!r}.",
         Cure(
-            f"Make them numbers: X[{{column!r}}] = X[{{column!r}}]{strip}.str.replace(',', '.')"
-            ".astype(float). If it is meant as text, pass X.astype({{{column!r}: 'category'}}).",
+            "Make them numbers: "
+            + numbers
+            + ". If it is meant as text, pass {column:as category}.",
             shell,
         ),
         column=found.name,

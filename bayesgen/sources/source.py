@@ -1,12 +1,15 @@
 """`Source`: rows that are read part by part, so that only one part is in memory."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from bayesgen.errors import InvalidData
 from bayesgen.sources.cluster import Cluster
 from bayesgen.sources.part import PART_ROWS, Part
 from bayesgen.table import Name, Names
+
+Labelled = Callable[[Name, Collection[Name], Collection], "Source"]
+"""Of the column of the classes, the columns whose words are counted, and known classes."""
 
 Kinds = Mapping[Name, str]
 """Column to read -> "number", "text", "boolean" or "any" (as its cells show), for the cells of CSV
@@ -24,7 +27,8 @@ class Source:
     from the beginning, as parts of any size; its argument gives the columns of files to read, with
     their kinds, which CSV files alone need; None: all. names: of the columns; None: known once the
     first part is. n_rows: None: unknown. once: whether the rows can be read only once. part_rows:
-    of a part, at most. cluster: on whose workers the rows lie; None: on none.
+    of a part, at most. cluster: on whose workers the rows lie; None: on none. labelled: see
+    `with_classes`; None: cells state which are missing.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Source:
     once: bool = False
     part_rows: int = PART_ROWS
     cluster: Cluster | None = None
+    labelled: "Labelled | None" = None
 
     def parts(self, kinds: Kinds | None = None, rows: int | None = None) -> Iterator[Part]:
         """Yield the rows in their order; parts without rows are left out.
@@ -47,6 +52,25 @@ class Source:
         """
         for part in self.read(kinds):
             yield from part.split(rows or self.part_rows)
+
+    def with_classes(
+        self, target: Name, columns: Collection[Name] | None = None, classes: Collection = ()
+    ) -> "Source":
+        """Return the source, in which one column holds classes: in files of text words have counts.
+
+        There words such as "None" mean "missing", but in a column of classes that holds one twice
+        it is a class. All words are counted, which reads the files once, and said in warnings.
+
+        Args:
+            target: the column of the classes.
+            columns: whose words are counted; None: of all.
+            classes: that are known.
+        """
+        if self.labelled is None:
+            return self
+        columns = self.names or () if columns is None else columns
+        found = self.labelled(target, columns, classes)
+        return dataclasses.replace(self, read=found.read, labelled=None)
 
     def require_again(self) -> None:
         """Raise if the rows can be read only once: a stack reads them twice."""

@@ -42,7 +42,7 @@ def require_matrix(values: np.ndarray) -> None:
         InvalidData: the array is neither.
     """
     if values.ndim != 2:
-        raise not_two_dimensional(values.ndim)
+        raise not_two_dimensional(values.ndim, values.size)
     if values.dtype.kind == "c":
         raise complex_array()
 
@@ -135,8 +135,8 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
         raise InvalidData(
             "column {column!r} mixes values of the types {types:joined}" + where + "; one type is "
             "allowed.",
-            "For categories X[{column!r}] = X[{column!r}].astype(str), for numbers X[{column!r}] = "
-            "pandas.to_numeric(X[{column!r}], errors='coerce'), which makes other cells missing.",
+            "For categories pass {column:as str}; for numbers {column:coerced}, which makes other "
+            "cells missing.",
             column=name,
             types=types,
             cells=texts,

@@ -404,7 +404,7 @@ def check_counts(names: Sequence[Name], cells: Block) -> None:
     raise InvalidData(
         "{first} {column!r} holds {value!r}; its likelihood needs counts: 0, 1, 2, ...{texts}.",
         Cure(
-            "For measurements use Normal: likelihood={{{column!r}: bg.Normal(), ...}}.",
+            "For measurements use Normal: {column:by Normal}.",
             "For measurements use --model naive-bayes.",
         ),
         column=names[int(column.min())],

@@ -9,6 +9,7 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import wrong_length
+from bayesgen.errors.dialect import KEPT
 from bayesgen.table.target import Target, read_target
 from bayesgen.typing import DataFrame, Joint
 
@@ -100,7 +101,8 @@ def read_soft_target(
         raise InvalidData(
             "y has no label in {count:,} of {n_rows:rows}, which are zero or missing in every "
             "column; every row needs one.",
-            "Leave these rows out: keep = numpy.nansum(y, axis=1) > 0; fit(X[keep], y[keep]).",
+            "Leave these rows out: keep = numpy.nansum(y, axis=1) > 0; fit({kept}).",
+            kept=KEPT,
             count=int((~there).sum()),
             n_rows=len(there),
         )
@@ -117,7 +119,8 @@ def _check(cells: Joint, names: Sequence, divide: str) -> None:
         raise InvalidData(
             "y holds {value:g} for class {label!r} in row {row:,}; probabilities of at least 0 "
             "that sum to one are needed, or a row of zeros where there is no label.",
-            "Leave the row out: keep = numpy.arange(len(y)) != {row}; fit(X[keep], y[keep]).",
+            "Leave the row out: keep = numpy.arange(len(y)) != {row}; fit({kept}).",
+            kept=KEPT,
             value=float(cells[row, k]),
             label=names[k],
             row=row,

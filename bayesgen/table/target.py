@@ -19,6 +19,7 @@ from bayesgen.errors.data import (
     paired,
     wrong_length,
 )
+from bayesgen.errors.dialect import KEPT, LABELS
 from bayesgen.table.columns import TableColumn, alike, checked_columns, is_blank
 from bayesgen.table.reading import arrow_column, holds_objects
 from bayesgen.typing import Joint, Membership
@@ -118,9 +119,10 @@ def read_target(
             "{target} is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs "
             "a label.",
             Cure(
-                "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+                "Leave these rows out: keep = pandas.notna(y); fit({kept}).",
                 "Leave these rows out of the file.",
             ),
+            kept=KEPT,
             target=TARGET,
             count=n_missing,
             n_rows=len(target.codes),
@@ -129,11 +131,12 @@ def read_target(
         raise InvalidData(
             "{target} is blank text in {count:,} of {n_rows:rows}; every row needs a label.",
             Cure(
-                "Leave these rows out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], "
-                "y[keep]), or, if blank is a class, name it: "
+                "Leave these rows out, keep = pandas.Series(y).str.strip().to_numpy() != ''; "
+                "fit({kept}), or, if blank is a class, name it: "
                 "pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True).",
                 "Leave these rows out, or, if blank is a class, name it in the file.",
             ),
+            kept=KEPT,
             count=n_blank,
             n_rows=len(target.codes),
             target=TARGET,
@@ -390,6 +393,7 @@ def _several_types(labels: np.ndarray) -> InvalidData:
     return InvalidData(
         "Unknown label type: y holds labels of the types {found:joined}; text, numbers or "
         "booleans are allowed, all of one type.",
-        "Pass y.astype(str).",
+        "Pass {labels}.astype(str).",
+        labels=LABELS,
         found=sorted({type(label).__name__ for label in labels}),
     )

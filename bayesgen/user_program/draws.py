@@ -10,7 +10,6 @@ import numpy as np
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidProgram
-from bayesgen.errors.wording import to_type
 from bayesgen.inference.components import DENSITY_FLOATS, take_rows
 from bayesgen.inference.draws import Draws, flat
 from bayesgen.likelihoods.base import is_missing, row_chunks
@@ -22,10 +21,11 @@ from bayesgen.user_program.program import (
     evaluated,
     given,
     is_drawn,
+    is_joint,
     log_prob,
     split,
 )
-from bayesgen.user_program.refusals import OBSERVED
+from bayesgen.user_program.refusals import missing_at
 
 LANES = 4096
 """Densities evaluated at once (draws x rows x classes): the memory that a program needs for each is
@@ -162,15 +162,8 @@ def without_density(
             start = f"site {site!r}"
             continue
         if with_nan(take_rows(x, wrong), len(wrong)).all():
-            return InvalidProgram(
-                "site {site!r} gives no density to {where:named row}, where cells are missing "
-                "(NaN).",
-                "The program must handle them: omit their factors, "
-                "dist.Normal(...).mask(observed), after{code}",
-                site=site,
-                where=numbers[wrong].tolist(),
-                code=to_type(*OBSERVED),
-            )
+            cells = program.sites(dict(x), y, given(point))[site]["fn"]
+            return missing_at(site, numbers[wrong].tolist(), joint=is_joint(cells))
         return InvalidProgram(
             "site {site!r} gives the log density {density} in {where:named row}.",
             "The row holds a value that the distribution does not allow (its support), or the "

@@ -168,6 +168,13 @@ def in_rows(site: Site) -> bool:
     return any(frame.name == ROW for frame in site["cond_indep_stack"])
 
 
+def is_joint(distribution: object) -> bool:
+    """Whether a distribution of several cells is no product of those of each."""
+    while hasattr(distribution, "base_dist"):
+        distribution = distribution.base_dist
+    return bool(getattr(distribution, "event_dim", 0))
+
+
 def log_prob(site: Site) -> Traceable:
     """Return the log density of a site, element by element."""
     density = site["fn"].log_prob(site["value"])

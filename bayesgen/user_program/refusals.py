@@ -34,6 +34,31 @@ def masked() -> str:
     )
 
 
+def missing_at(site: str, rows: list[int], *, joint: bool) -> InvalidProgram:
+    """A site has no density of rows with missing cells.
+
+    joint: whether the cells of a row have one density, of which no factor is that of a cell.
+    """
+    cure, code = (
+        "The program must handle them: omit their factors, dist.Normal(...).mask(observed), after"
+        "{code}",
+        to_type(*OBSERVED),
+    )
+    if joint:
+        cure, code = (
+            "Cells of one joint density have no factors that could be omitted: leave these rows "
+            "out, or fit {code}, which integrates over missing cells.",
+            "bg.QDA()",
+        )
+    return InvalidProgram(
+        "site {site!r} gives no density to {where:named row}, where cells are missing (NaN).",
+        cure,
+        site=site,
+        where=rows,
+        code=code,
+    )
+
+
 def described(error: Exception) -> str:
     """Return the kind of an error and its first line."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0].rstrip('.')}"

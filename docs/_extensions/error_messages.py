@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from bayesgen import errors
+from bayesgen.errors import dialect
 
 
 def kinds(base: type) -> list[type]:
@@ -26,8 +27,8 @@ def sentences() -> Iterator[tuple[str, str]]:
     for path in sorted(Path(inspect.getfile(errors)).parents[1].rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
-                template = bool(call.keywords)
-                text = " ".join(written(part, template=template) for part in call.args[:2])
+                code = constants(call) if call.keywords else None
+                text = " ".join(written(part, code) for part in call.args[:2])
                 # a value beside a word or a value brings its own blank
                 text = re.sub(
                     r"(?<=[a-z:)])\\ (?=\*)|(?<=\*)\\ (\\ (?=\*)|(?=[a-z]{2}))", " ", text
@@ -36,22 +37,42 @@ def sentences() -> Iterator[tuple[str, str]]:
                     yield call.func.id, text
 
 
-def written(node: ast.AST, *, template: bool) -> str:
-    """Return the text of a problem or a cure, with names for what is filled in."""
+def constants(call: ast.Call) -> dict[str, str]:
+    """Return the values of fields that are constants of code, as of pandas."""
+    names = {k.arg: getattr(k.value, "id", "") for k in call.keywords if k.arg}
+    found = {name: vars(dialect).get(value) for name, value in names.items()}
+    plain = dialect.Dialect()
+    return {n: code.text(plain) for n, code in found.items() if isinstance(code, dialect.Typed)}
+
+
+def filled(name: str, spec: str, code: dict[str, str]) -> str:
+    """Return what stands for a field: its name, or the code of pandas that it becomes."""
+    word, *options = spec.split()
+    if word in dialect.TYPED:
+        return escaped(dialect.TYPED[word](dialect.Dialect(), name, *options))
+    return escaped(code[name]) if name in code else field(name)
+
+
+def written(node: ast.AST, code: dict[str, str] | None) -> str:
+    """Return the text of a problem or a cure, with names for what is filled in.
+
+    code: values of fields that are code; None: it is no template.
+    """
     match node:
-        case ast.Constant(value=str(text)) if template:
+        case ast.Constant(value=str(text)) if code is not None:
             pieces = string.Formatter().parse(text)
             return "".join(
-                escaped(text) + (field(name) if name else "") for text, name, *_ in pieces
+                escaped(text) + (filled(name, spec or "plain", code) if name else "")
+                for text, name, spec, _ in pieces
             )
         case ast.Constant(value=str(text)):
             return escaped(text)
         case ast.JoinedStr(values=values):
-            return "".join(written(part, template=template) for part in values)
+            return "".join(written(part, code) for part in values)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return written(left, template=template) + written(right, template=template)
+            return written(left, code) + written(right, code)
         case ast.Call(func=ast.Name(id="Cure"), args=[python, *_]):
-            return written(python, template=template)
+            return written(python, code)
     names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
     return field(names[-1].id) if names else field("…")
 

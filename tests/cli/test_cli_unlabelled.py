@@ -50,7 +50,8 @@ def test_facts_and_notes_say_how_many_there_are(write, capsys):
     # beside two classes of the file, though not of every batch
     assert main(["fit", path, *LDA, *out, "--batch", "10"]) == 0
     printed = capsys.readouterr()
-    assert "no class  40 rows, mean weight 0." in printed.out
+    assert "no class  40 rows, read as rows without a label" in printed.out
+    assert "no class  mean weight 0." in printed.out
     assert "the column of classes holds -1 in 40 of 50 rows, beside 0, 1, 2" in printed.err
     assert bg.load(out[1]).classes_.tolist() == [0, 1, 2]
 

@@ -95,7 +95,7 @@ forget(NUMBERS[:1], ["strange"])
 forget(pd.concat([NUMBERS[:1]] * 9), Y[:1] * 9)
     each once and with the weight it had there
 forget(NUMBERS[:2], ["sick", None])
-    forget(X[keep], y[keep])
+    forget(X[keep], numpy.asarray(y)[keep])
     forget(NUMBERS[:2][[True, False]], ["sick"])
 fit(TEXT).forget(TEXT[:1].assign(b="q"), Y[:1])
     Pass rows of the fit

@@ -273,7 +273,7 @@ bg.Family(dist.Gamma, priors={"rate": 1.0})
 bg.Family(dist.Gamma, priors={"rate": dist.Normal(0, 1)})
     a prior on such numbers
 naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": GAMMA, **DOSE_AS_LEVELS})
-    likelihood={'dose': bg.Normal()}
+    likelihood={'dose': bg.Normal(), ...}
     naive(table(dose=[-1, 2, 3, 4, 5, 6]), likelihood={"dose": bg.Normal()}, remainder="auto")
 of_wards(WARDS, groups="site")
     groups= names the column 'site', which X does not have
@@ -308,7 +308,7 @@ of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77), groups="row")
     leave out groups=
     of_wards(WARDS.assign(row=np.arange(80)[::-1] % 77))
 of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}))
-    X['ward'].astype(int)
+    X.astype({'ward': int})
     of_wards(ROOMS, groups="ward").predict_proba(ROOMS.astype({"ward": str}).astype({"ward": int}))
 of_wards(WARDS, groups="ward").estimate_prevalence(WARDS, method="left_out")
     Pass method='density'

@@ -81,8 +81,8 @@ WEIGHTED = good().assign(w=[1.0, 2.0, None, 1.0, 1.0, 1.0])
 
 CURES = """
 fit(good()).predict_proba(folder() / "cells.csv").read_all()
-    null_values=['?'])
-    fit(good()).predict_proba(pl.scan_csv(folder() / "cells.csv", null_values=["?"])).read_all()
+    missing=['?'])
+    fit(good()).predict_proba(bg.file_source(folder() / "cells.csv", missing=["?"])).read_all()
 fit(np.ones((6, 2)))
     fit(X, y)
     fit(np.arange(12.0).reshape(6, 2), Y)

@@ -82,9 +82,29 @@ def test_an_error_of_the_function_itself_stays_as_it_is():
 def test_a_comparison_refuses_weights_and_its_cure_works():
     with pytest.raises(errors.UnsupportedOperation, match=r"groups=k\)") as caught:
         bg.compare({"naive": bg.NaiveBayes()}, X, Y, sample_weight=np.ones(6))
-    assert "k = numpy.repeat(range(len(X)), sample_weight)" in str(caught.value)
-    k = np.repeat(range(len(X)), [1, 2, 1, 1, 2, 1])
+    code = "k = numpy.repeat(range(len(X)), numpy.asarray(sample_weight, dtype=int))"
+    assert code in str(caught.value)
+    k = np.repeat(range(len(X)), np.asarray([1.0, 2, 1, 1, 2, 1], dtype=int))
     found = bg.compare({"naive": bg.NaiveBayes()}, X.iloc[k], Y.iloc[k], groups=k, progress=False)
     assert found.n_rows == 8
     for row in range(6):  # copies are never on both sides
         assert len({*found.fold[np.isin(found.rows, np.flatnonzero(k == row))]}) == 1
+
+
+def test_a_name_that_does_not_exist_is_answered_and_its_cure_works():
+    with pytest.raises(
+        AttributeError, match=r"has no attribute 'LogNormal'\. Use the distr"
+    ) as caught:
+        bg.LogNormal  # noqa: B018
+    family = eval(str(caught.value).rpartition("NumPyro: ")[2].removesuffix("."), {"bg": bg})
+    bg.NaiveBayes(family, inference="mle").fit(X.abs() + 1, Y)
+    with pytest.raises(errors.NoAttribute, match=r"'NaiveBaies'\. Did you mean NaiveBayes\?"):
+        bg.NaiveBaies  # noqa: B018
+    assert not hasattr(bg, "Gama") and not hasattr(bg, "__wrapped__")
+
+
+def test_no_rows_are_no_column():
+    clf = bg.NaiveBayes().fit(X, Y)
+    for rows in ([], np.array([])):
+        with pytest.raises(errors.InvalidData, match=r"X has no rows\. Check the filter"):
+            clf.predict_proba(rows)

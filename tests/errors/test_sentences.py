@@ -11,7 +11,15 @@ import pytest
 
 from bayesgen import errors
 from bayesgen.cli.main import application
-from bayesgen.errors import BayesgenError, BayesgenWarning, Cure, InvalidData, Words
+from bayesgen.errors import (
+    BayesgenError,
+    BayesgenWarning,
+    Cure,
+    InvalidData,
+    Words,
+    dialect,
+    wording,
+)
 from bayesgen.errors.notes import merged, merged_by_name, note
 
 PACKAGE = Path(inspect.getfile(errors)).parents[1]
@@ -94,8 +102,8 @@ def test_warnings_that_differ_in_numbers_columns_and_classes_are_merged():
 
 
 def test_kinds_are_few():
-    assert len(KINDS) == 19
-    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 11
+    assert len(KINDS) == 20
+    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 12
 
 
 # -- the sentences of the package ------------------------------------------------------------------
@@ -129,7 +137,8 @@ def test_every_sentence_is_given_its_fields():
 
 
 def test_formats_of_fields_are_those_of_the_writer():
-    known = re.compile(r"(?:listed|named|joined|len|rows|path|option|in_row|cells)\b|[,.\dgf]*$")
+    words = "|".join(["in_row", "cells", *wording.FORMATS, *dialect.TYPED])
+    known = re.compile(rf"(?:{words})\b|[,.\dgf]*$")
     for where, texts, whole, fields in sentences():
         for text in texts if whole and fields and None not in fields else ():
             for _, _, spec, _ in string.Formatter().parse(text):

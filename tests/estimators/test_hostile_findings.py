@@ -30,7 +30,7 @@ def test_names_of_two_types_are_refused_by_name(rng):
 
 @pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, bg.StackedClassifier])
 def test_labels_that_are_fractions_are_refused_with_one(make, rng):
-    with pytest.raises(errors.InvalidData, match=r"y holds 0.5; .*y.astype\(str\)"):
+    with pytest.raises(errors.InvalidData, match=r"y holds 0.5; .*\.astype\(str\)"):
         make().fit(rng.standard_normal((4, 2)), [0.0, 0.5, 1.0, 0.0])
     bg.NaiveBayes().fit(rng.standard_normal((4, 2)), [0.0, 2.0, 1.0, 0.0])
 

@@ -114,10 +114,12 @@ def test_numbers_that_are_all_text_and_mixtures_of_types_have_cures_that_run():
 def test_an_index_without_a_name_is_pointed_out(name, container, rng):
     X = IRIS.copy()
     X.insert(0, name, rng.permutation(150))
+    X = CONTAINERS[container](X)
     with pytest.warns(SuspiciousColumn, match=f"column '{name}' has no name;") as caught:
-        bg.NaiveBayes().fit(CONTAINERS[container](X), SPECIES)
+        bg.NaiveBayes().fit(X, SPECIES)
     assert len(caught) == 1
-    assert eval(re.search(r"X\.drop\(.*?\)", str(caught[0].message))[0]).equals(IRIS)
+    without = eval(re.search(r"X\.drop(_columns)?\(.*?\)", str(caught[0].message))[0])
+    assert without.equals(CONTAINERS[container](IRIS))
     assert "index_col=0" in str(caught[0].message)
 
 
@@ -130,12 +132,11 @@ def test_an_index_without_a_name_is_pointed_out(name, container, rng):
     ],
 )
 def test_integers_that_rise_from_row_to_row_are_pointed_out(ids, container):
-    X = IRIS.assign(id=ids)
+    X = CONTAINERS[container](IRIS.assign(id=ids))
     with pytest.warns(SuspiciousColumn, match="column 'id' holds integers that rise") as caught:
-        bg.NaiveBayes().fit(CONTAINERS[container](X), SPECIES)
+        bg.NaiveBayes().fit(X, SPECIES)
     assert len(caught) == 1
-    for cure in re.findall(r"X\.\w+\(.*?\)", str(caught[0].message)):
-        bg.NaiveBayes().fit(eval(cure), SPECIES)
+    bg.NaiveBayes().fit(eval(re.search(r"X\.drop\w*\(.*?\)", str(caught[0].message))[0]), SPECIES)
     with pytest.warns(SuspiciousColumn) as caught:
         bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(X, SPECIES)
     assert len(caught) == 1
@@ -189,7 +190,7 @@ def test_numbers_with_a_decimal_comma_are_called_such(mark, tmp_path, capsys):
     pd.DataFrame({"price": cells, "y": y}).to_csv(path, index=False, sep=";")
     fit = ["fit", str(path), "--target", "y", "--sep", ";", "--model", "naive-bayes"]
     fit += ["--out", str(tmp_path / "m.bgm")]
-    assert main(fit) == 0
+    assert main([*fit, "--decimal", "."]) == 0
     assert "dd --decimal ,." in capsys.readouterr().err
     path.write_text(path.read_text().replace(".", ""))
     assert main([*fit, "--decimal", ","]) == 0

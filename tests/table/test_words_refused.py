@@ -74,7 +74,7 @@ SPARSE = {
     "missing words at fit": (
         lambda: words(changed(np.nan), Y),
         errors.InvalidData,
-        r"'x2' is missing \(NaN\) in 1 of 3 rows; Multinomial fits complete rows only.*fillna",
+        r"'x2' is missing \(NaN\) in 1 of 3 rows; Multinomial fits complete rows only.*X\.data\[",
     ),
     "another number of columns": (
         lambda: counts(X, Y).predict(X[:, :2]),

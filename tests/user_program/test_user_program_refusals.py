@@ -3,6 +3,8 @@
 The programs are in user_programs.py.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,6 +85,15 @@ def test_missing_cells_of_new_rows():
     clf = classifier(user_programs.columns_all_there).fit(X, Y)
     with pytest.raises(InvalidProgram, match="site 'x' gives no density to rows 1, 3, where"):
         clf.predict(np.where(np.isin(np.arange(15), [1, 3])[:, None], np.nan, X))
+
+
+def test_cells_of_a_joint_density_are_not_masked():
+    """Its sentence names what integrates over them, and that is fitted."""
+    with pytest.raises(InvalidProgram, match=r"no density.* no factors") as caught:
+        classifier(user_programs.joint_columns).fit(INCOMPLETE, Y)
+    assert "mask" not in str(caught.value)
+    clf = eval(re.search(r"fit (bg\.\w+\(\))", str(caught.value))[1], {"bg": bg})
+    assert np.isfinite(clf.fit(INCOMPLETE, Y).predict_proba(INCOMPLETE)).all()
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,13 @@ def columns_all_there(x, y=None, *, n_classes):
         numpyro.sample("x", dist.Normal(mean[y], 1.0).to_event(1), obs=x)
 
 
+def joint_columns(x, y=None, *, n_classes):
+    probs, mean = priors(n_classes)
+    with numpyro.plate("row", len(x)):
+        y = numpyro.sample("y", dist.Categorical(probs), obs=y)
+        numpyro.sample("x", dist.MultivariateNormal(mean[y], jnp.eye(mean.shape[1])), obs=x)
+
+
 def codes(x, y=None, *, n_classes, n_levels):
     probs = numpyro.sample("probs", dist.Dirichlet(jnp.ones(n_classes)))
     with numpyro.plate("class", n_classes, dim=-2), numpyro.plate("column", x.shape[1], dim=-1):

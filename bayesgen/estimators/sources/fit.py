@@ -154,6 +154,7 @@ def fit_by_column(
     labelled = LabelledSource(source, y, sample_weight)
     if source.names is not None:
         labelled.require_columns(source.name, source.names)
+        labelled = dataclasses.replace(labelled, source=source.with_classes(y))
     return estimator._fit_source(labelled)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesgen.errors import BayesgenError, UnsupportedOperation, Words
 from bayesgen.errors.data import too_few_classes
+from bayesgen.errors.dialect import KEPT
 from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import fit
 from bayesgen.estimators.state import TrainingState
@@ -33,7 +34,8 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     if rows.unlabelled is not None:
         raise UnsupportedOperation(
             "y has no label in {count:rows}, and only labeled rows can be subtracted.",
-            "Leave these out: keep = pandas.notna(y); forget(X[keep], y[keep]).",
+            "Leave these out: keep = pandas.notna(y); forget({kept}).",
+            kept=KEPT,
             count=len(rows.unlabelled.codes),
         )
     strange = np.setdiff1d(rows.classes, state.classes)

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words
+from bayesgen.errors.dialect import LABELS
 from bayesgen.errors.operations import ALL_ROWS, columns_of_one
 from bayesgen.estimators.state import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
@@ -101,7 +102,11 @@ def united_classes(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         raise InvalidData(
             "the classes are {one:listed} in some rows and {other:listed} in others; text, numbers "
             "or booleans are allowed, all of one type.",
-            Cure("Pass y.astype(str) with all rows.", "Write the classes as words in all rows."),
+            Cure(
+                "Pass {labels}.astype(str) with all rows.",
+                "Write the classes as words in all rows.",
+            ),
+            labels=LABELS,
             one=one.tolist(),
             other=other.tolist(),
         )
@@ -144,7 +149,7 @@ def _require_same_priors(earlier: TrainingState, later: TrainingState) -> None:
                 "column {column!r} is read by {one!r} in one classifier and by {other!r} in "
                 "the other; statistics can be added only under the same likelihood and prior.",
                 Cure(
-                    "State it in both: likelihood={{{column!r}: {one!r}, ...}}.",
+                    "State it in both: bg.NaiveBayes(likelihood={{{column!r}: {one!r}, ...}}).",
                     "Fit both files with the same --model.",
                 ),
                 column=key[1],

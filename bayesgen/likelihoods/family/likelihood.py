@@ -1,5 +1,6 @@
 """`Family`: any univariate NumPyro distribution, with parameters per class and column."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
@@ -91,6 +92,17 @@ class Family(Likelihood[Values]):
         priors = {name: spelled(prior) for name, prior in (self.priors or {}).items()}
         object.__setattr__(self, "distribution", spelled(self.distribution))
         object.__setattr__(self, "priors", priors or None)
+
+    @staticmethod
+    def has(name: str) -> bool:
+        """Return whether NumPyro is there and has a distribution of this name."""
+        if not name[:1].isupper():
+            return False
+        with contextlib.suppress(ImportError):
+            from numpyro import distributions
+
+            return hasattr(distributions, name)
+        return False
 
     @functools.cached_property
     def declaration(self) -> Declaration:

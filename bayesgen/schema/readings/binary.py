@@ -43,7 +43,7 @@ class Binary(Reading):
             raise InvalidData(
                 "column {column!r} holds {levels:len} levels, {levels:listed}; Bernoulli takes "
                 "booleans, the numbers 0 and 1, and declared categories of two levels.",
-                "Use Categorical: likelihood={{{column!r}: bg.Categorical(), ...}}.",
+                "Use Categorical: {column:by Categorical}.",
                 column=found.name,
                 levels=found.levels,
             )

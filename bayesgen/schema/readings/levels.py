@@ -243,8 +243,8 @@ def whole_levels(found: TableColumn) -> tuple[int, ...]:
             "column {column!r} holds {value!r}; its likelihood needs levels, and only whole "
             "numbers, text, booleans and categories are levels.",
             Cure(
-                "Give it a likelihood for numbers, likelihood={{{column!r}: bg.Normal(), "
-                "...}}, or cut it into levels, pandas.cut(X[column], 5).",
+                "Give it a likelihood for numbers, {column:by Normal}, or cut it into levels, "
+                "{column:cut 5}.",
                 OTHER_MODEL,
             ),
             column=found.name,
