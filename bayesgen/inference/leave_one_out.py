@@ -30,6 +30,7 @@ from bayesgen.inference.groups import groups_of
 from bayesgen.inference.missing import IncompleteData, em, expected_statistics, missing_cells
 from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.dirichlet import without_levels
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.likelihoods.protocols import (
     CellDistribution,
@@ -338,7 +339,12 @@ class Block:
             each = self.statistics.with_each(beside.alone, beside.y)
             others = without_each(each, y, away, alone, at=np.arange(len(where)))
         prior = self.likelihood.complete(others)
-        alike = np.broadcast_to(self.selection.leaves_out(prior.uninformative()), len(where))
+        uninformative = prior.uninformative()
+        alike = self.selection.leaves_out(uninformative)
+        if uninformative is not None and prior.lost_levels_are_missing:
+            x = without_levels(x, uninformative, self._n_levels)
+            alike = self.selection.reads_all(uninformative)
+        alike = np.broadcast_to(alike, len(where))
         if not alike.all():
             out = np.full((len(where), self.n_classes), np.nan)
             if alike.any():

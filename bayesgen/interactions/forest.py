@@ -370,6 +370,9 @@ def origins(cells: Sequence[Cell], origin: Mapping[str, np.ndarray]) -> np.ndarr
     )
 
 
+Gaps = tuple[int, np.ndarray, np.ndarray, np.ndarray]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Ranks:
     """Rows with the rank of each value among the distinct values of its column.
@@ -412,19 +415,26 @@ class _Ranks:
         y, start = np.argsort(told.classes)[rows.y[told.rows]], np.cumsum(sizes) - sizes
         return cls(ranks, y, told.rows, varying, reflected, whole, start, sizes)
 
+    @functools.cached_property
+    def gaps(self) -> list[Gaps]:
+        """The features with missing cells: position, rows with a cell and without, their ranks."""
+        missing = self.ranks < 0
+        places = np.flatnonzero(missing.any(axis=0)).tolist()
+        rows = [(np.flatnonzero(~missing[:, j]), np.flatnonzero(missing[:, j])) for j in places]
+        pairs = zip(places, rows, strict=True)
+        return [(j, seen, lacks, self.ranks[seen, j]) for j, (seen, lacks) in pairs]
+
     def filled(
         self, count: Int[np.ndarray, " row"], rng: np.random.Generator
     ) -> Num[np.ndarray, "row varying"]:
         """Return ranks whose missing cells are drawn from those of the rows in a bag."""
-        gaps = self.ranks < 0
-        if not gaps.any():
-            return self.ranks
-        out = self.ranks.copy()
-        for j in np.flatnonzero(gaps.any(axis=0)).tolist():
-            seen = np.flatnonzero(~gaps[:, j])
-            weight = count[seen] if count[seen].any() else np.ones(len(seen))
-            place = np.searchsorted(weight.cumsum(), rng.random(gaps[:, j].sum()) * weight.sum())
-            out[gaps[:, j], j] = self.ranks[seen, j][place]
+        out = self.ranks.copy() if self.gaps else self.ranks
+        for j, seen, lacks, ranks in self.gaps:
+            upto = count[seen].cumsum()
+            if not upto[-1]:  # no row of the bag has the cell
+                upto = np.arange(1, len(seen) + 1)
+            place = np.searchsorted(upto, rng.random(len(lacks)) * upto[-1])
+            out[lacks, j] = ranks[place]
         return out
 
     def thresholds(

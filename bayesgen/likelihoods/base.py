@@ -491,6 +491,10 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             arrays[name] = strength / (1 + strength / most)
         return self.with_arrays(arrays)
 
+    lost_levels_are_missing: ClassVar[bool] = False
+    """Whether nothing depends on a level of probability 0 but the cells that hold it, so that these
+    may be called missing where the level is not taken out."""
+
     def uninformative(self) -> np.ndarray | None:
         """Return a mask of the columns, or flat levels, that cannot tell classes apart."""
         return None

@@ -113,6 +113,7 @@ class Categorical(Columnwise):
     n_levels: LevelCounts = ()
 
     kind: ClassVar[str] = "levels"
+    lost_levels_are_missing: ClassVar[bool] = True
     distribution_words: ClassVar[str] = "fractions of levels"
     param_words: ClassVar = {"probs": "probability"}
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}

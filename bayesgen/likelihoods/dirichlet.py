@@ -7,7 +7,7 @@ Levels of all columns share one axis, so columns with different numbers of level
 import functools
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Bool, Float, Int, Num
 from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.typing import Block, LevelCounts, Traceable
@@ -62,6 +62,12 @@ def widened(x: Block, index: np.ndarray, n_levels: LevelCounts) -> Block:
     for j, kept in enumerate(kept_codes(index, n_levels)):
         out[:, j] = np.append(kept, -1)[x[:, j]]
     return out
+
+
+def without_levels(x: Block, lost: Bool[np.ndarray, "row level"], n_levels: LevelCounts) -> Block:
+    """Return codes, missing where their level is lost; lost: the flat levels, of each row."""
+    place = starts(n_levels) + np.maximum(x, 0)
+    return np.where(np.take_along_axis(lost, place, axis=1), -1, x)
 
 
 def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarray:

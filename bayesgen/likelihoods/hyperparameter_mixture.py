@@ -48,6 +48,7 @@ class Averaged(Conjugate[Statistics]):
     centred = _of_the_family("centred")
     n_levels = _of_the_family("n_levels")
     lost_levels = _of_the_family("lost_levels")
+    lost_levels_are_missing = _of_the_family("lost_levels_are_missing")
     support = _of_the_family("support")
     out_of_support = _of_the_family("out_of_support")
     strengths = _of_the_family("strengths")

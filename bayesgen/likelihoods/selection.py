@@ -73,6 +73,12 @@ class Selection:
         informative = np.isin(np.arange(size), self.positions(self.axis, size))
         return (uninformative != informative).all(axis=-1)
 
+    def reads_all(self, uninformative: np.ndarray) -> np.ndarray | np.bool_:
+        """Return whether every position that a mask, perhaps one of several, has left is read."""
+        size = uninformative.shape[-1]
+        read = np.isin(np.arange(size), self.positions(self.axis, size))
+        return (uninformative | read).all(axis=-1)
+
     def take(self, arrays: A) -> A:
         """Return a likelihood, or statistics, of the positions alone."""
         return arrays if self.index is None else arrays.take(self.axis, self.index)

@@ -75,10 +75,15 @@ def log_rising_factorial(a: Traceable | float, n: Traceable | float) -> Traceabl
     small = a < LARGE
     if not small.any():
         return _by_series(a, n)
-    out = np.empty(a.shape)
-    out[small] = gammaln(a[small] + n[small]) - gammaln(a[small])
-    out[~small] = _by_series(a[~small], n[~small])
+    # most counts of levels in classes are 0
+    out, counted = np.zeros(a.shape), n != 0
+    for where, formula in ((small & counted, _by_gamma), (~small & counted, _by_series)):
+        out[where] = formula(a[where], n[where])
     return out
+
+
+def _by_gamma(a: Real, n: Real) -> Real:
+    return gammaln(a + n) - gammaln(a)
 
 
 def _by_series(a: Real, n: Real) -> Real:

@@ -1,5 +1,6 @@
 """Leave-one-out: taking statistics away is fitting again without the row, for every family."""
 
+import contextlib
 import dataclasses
 import warnings
 
@@ -13,8 +14,11 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import LowSampleSize, UnsupportedOperation
+from bayesgen.inference import leave_one_out
 from bayesgen.inference.leave_one_out import Block, LabelledRows, scored
 from bayesgen.inference.scores import Scores
+from bayesgen.likelihoods.column_sets import over_column_sets
+from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.likelihoods.selection import Selection
 from bayesgen.membership import Entries
 
@@ -145,6 +149,54 @@ def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
     others = np.arange(12) != 5
     rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
     np.testing.assert_allclose(found[5], scored(prior, rest, x[5:6], 2), rtol=1e-9)
+
+
+def rows_of_rare_levels(rng, n=24, levels=9):
+    """Return rows of levels that a third of the rows hold alone, with gaps, and their classes."""
+    x = rng.choice([0, 1, -1], (n, 3), p=[0.5, 0.4, 0.1])
+    for column in range(3):
+        x[rng.choice(n, levels - 2, replace=False), column] = np.arange(2, levels)
+    return x, rng.integers(2, size=n), (levels,) * 3
+
+
+LEVELS = {
+    "plain": bg.Categorical(),
+    "uniform": bg.Categorical.laplace(1),
+    "learned": resolve_family(bg.Categorical(rows="learn")),
+    "sets": over_column_sets(bg.Categorical()),
+    "sets, learned": over_column_sets(resolve_family(bg.Categorical(rows="learn"))),
+}
+
+
+def law_rare_levels_leave_with_their_rows(prior):
+    x, y, n_levels = rows_of_rare_levels(np.random.default_rng(1))
+    weight = np.random.default_rng(2).choice([0.5, 1.0, 2.0], len(y))
+    whole = prior.statistics(x, y, weight, n_classes=2, n_levels=n_levels)
+    found = left_out(prior, whole, x, LabelledRows({}, y, weight, weight), 2)
+    for i in range(len(y)):
+        others = np.arange(len(y)) != i
+        rest = prior.statistics(
+            x[others], y[others], weight[others], n_classes=2, n_levels=n_levels
+        )
+        expected = scored(prior, rest, x[i : i + 1], 2)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_that_one_row_alone_has_leave_with_it(name, monkeypatch):
+    law_rare_levels_leave_with_their_rows(LEVELS[name])
+    # not one by one: these are most rows of many a table
+    refits = []
+    monkeypatch.setattr(Block, "refitted", lambda self, i: refits.append(i) or np.zeros(2))
+    with contextlib.suppress(AssertionError):
+        law_rare_levels_leave_with_their_rows(LEVELS[name])
+    assert not refits
+
+
+def test_the_law_catches_a_level_that_stays(monkeypatch):
+    monkeypatch.setattr(leave_one_out, "without_levels", lambda x, lost, n_levels: x)
+    with pytest.raises(AssertionError):
+        law_rare_levels_leave_with_their_rows(LEVELS["plain"])
 
 
 def refitted(clf, X, y, weight=None):
