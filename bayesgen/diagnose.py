@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayesgen import arguments
-from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
+from bayesgen.errors import InvalidData, LowSampleSize, UnsupportedOperation, warn
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
@@ -163,25 +163,60 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
     return {owner: density.reshape(shape) for owner, density in out.items()}
 
 
-def replicated(
-    params: Params, families: Mapping[str, Likelihood], y: Labels, rng: np.random.Generator, n: int
-) -> dict[str, np.ndarray]:
-    """Return tables simulated for labels y under n draws of parameters, (n, row, feature).
+DRAWS = "draws"
+"""The argument replicates= of a table for each draw."""
+EXACT = (
+    "clf.loo(kind='elpd') is exact, so that there is no log_likelihood from which arviz_stats.loo "
+    "would estimate it"
+)
+"""What a tree says of a model whose rows can be left out exactly."""
 
-    Blocks without parameters (an improper prior) are left out.
+
+def require_complete(observed: Group) -> None:
+    """Reject missing cells, which arviz's plot_loo_pit would take for low ones.
+
+    Raises:
+        InvalidData: names the first column.
+    """
+    for name, cells in observed.arrays.items():
+        if (missing := np.isnan(cells)).any():
+            raise InvalidData(
+                "column {column!r} is missing in {count:rows}, and replicates='draws' serves "
+                "plot_loo_pit, which reads complete rows.",
+                "Pass those alone: to_datatree(X, y, replicates='draws').",
+                column=name,
+                count=int(missing.sum()),
+            )
+
+
+def replicated(
+    params: Params,
+    families: Mapping[str, Likelihood],
+    y: Labels,
+    rng: np.random.Generator,
+    n: int | str,
+) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
+    """Return tables simulated for labels y under n draws of parameters, and their chains and draws.
+
+    Tables have the shape (n, row, feature). n: "draws" takes each draw once, in its chain. Blocks
+    without parameters (an improper prior) are left out.
 
     Raises:
         InvalidArgument: n, the user's argument replicates=, is not a count.
     """
-    arguments.count("replicates", n, default=100)
     shape = params["class"]["probs"].shape[:2]
-    picked = rng.choice(int(np.prod(shape)), size=n, replace=n > np.prod(shape))
+    size = int(np.prod(shape))
+    if isinstance(n, str) and n == DRAWS:
+        picked = np.arange(size)
+    else:
+        n = arguments.count("replicates", n, default=100)
+        picked, shape = rng.choice(size, size=n, replace=n > size), (1, n)
     out = {}
     draws = [mapped(lambda values, i=i: flat(values)[i], params) for i in picked]
     for name, family in families.items():
         if name in params:
             out[name] = np.stack([family.simulate(draw[name], y, rng) for draw in draws])
-    return out
+    return out, shape
 
 
 def datatree(

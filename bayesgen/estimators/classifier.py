@@ -1128,7 +1128,7 @@ class Classifier(Estimator):
         y: object = None,
         *,
         draws: int = DRAWS,
-        replicates: int = REPLICATES,
+        replicates: int | str = REPLICATES,
         random_state: object = 0,
     ) -> DataTree:
         """Return an arviz DataTree labeled with the names of classes, columns and levels.
@@ -1139,10 +1139,13 @@ class Classifier(Estimator):
         posterior_predictive and prior_predictive (tables simulated for the same labels),
         observed_data and constant_data. Levels are stored as codes. Every row counts once,
         regardless of its weight at fit. The tree of a NumPyro program (story=) has no predictive
-        groups; `sample` simulates its rows. That of a stack has a tree for each member. No tree
-        serves arviz's plot_loo_pit, which reads a log density of each column for every draw; see
-        `loo` and `plot_reliability`. Prior groups are omitted for improper priors, and log_prior
-        also if the prior as a whole has no density (maximum likelihood, learned prior strengths).
+        groups; `sample` simulates its rows. That of a stack has a tree for each member. Where
+        `loo(kind="elpd")` is exact there is no log_likelihood, from which arviz's loo would
+        estimate the same with an alarm; log p(y given x, theta) is then in
+        log_likelihood_conditional. With replicates="draws", for arviz's plot_loo_pit,
+        log_likelihood is that of a row, x and y, for each of its columns: a row is left out with
+        all of its cells. Prior groups are omitted for improper priors, and log_prior also if the
+        prior as a whole has no density (maximum likelihood, learned prior strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with
         a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.
@@ -1151,7 +1154,8 @@ class Classifier(Estimator):
             X: rows; by default those of the last fit.
             y: their labels.
             draws: of a closed-form posterior, and of the prior.
-            replicates: simulated tables in the predictive groups.
+            replicates: simulated tables in the predictive groups; "draws": one for each draw of the
+                posterior, with the density that arviz's plot_loo_pit reads, of complete rows.
             random_state: seed of these draws.
 
         Raises:
@@ -1453,16 +1457,21 @@ class Classifier(Estimator):
 
     def plot_prior(
         self,
-        X: object,
-        y: object,
+        X: object = None,
+        y: object = None,
         *,
         n: int = DRAWS,
         random_state: object = 0,
         features: list | tuple | None = None,
         ax: Axes = None,
     ) -> plots.PriorDisplay:
-        """Draw n rows simulated from the prior beside rows X; features as in `PriorDisplay`."""
+        """Draw n rows simulated from the prior beside rows X; features as in `PriorDisplay`.
+
+        X and y are by default the rows of the last fit.
+        """
         pyplot()  # refuse before anything is computed
+        if X is None or y is None:
+            X, y, _ = self._rows_of_fit("plot_prior")
         prior = self.sample_prior(n, X, y, random_state=random_state)
         return plots.PriorDisplay(prior, features).plot(ax)
 

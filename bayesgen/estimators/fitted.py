@@ -421,7 +421,12 @@ class Fitted:
     # -- rows --------------------------------------------------------------------------------------
 
     def datatree(
-        self, encoded: Encoded, y: Labels, random_state: object, draws: int, replicates: int
+        self,
+        encoded: Encoded,
+        y: Labels,
+        random_state: object,
+        draws: int,
+        replicates: int | str,
     ) -> DataTree:
         """Return an arviz DataTree of parameters, rows, and tables simulated for their labels.
 
@@ -430,7 +435,10 @@ class Fitted:
             y: their class codes.
             random_state: seed.
             draws: of a closed-form posterior, and of the prior.
-            replicates: simulated tables.
+            replicates: simulated tables; "draws": one for each draw of the posterior.
+
+        Raises:
+            InvalidData: "draws" with missing cells.
         """
         encoded, y, _ = _labelled(encoded, y, np.zeros(len(y)))
         rng, labels = arguments.generator(random_state), self.axis_labels()
@@ -441,21 +449,34 @@ class Fitted:
             "posterior": self.named(posterior.params, labels),
             "prior": self.named(prior, labels),
             "log_prior": diagnose.Group(self.log_priors(posterior, encoded, y)),
-            "observed_data": self.observed(encoded),
+            "observed_data": (observed := self.observed(encoded)),
             "sample_stats": diagnose.Group(posterior.sample_stats),
-            "log_likelihood": diagnose.Group({"y": conditional}, {"y": ROW}),
             "log_likelihood_joint": diagnose.Group({"xy": joint}, {"xy": ROW}),
             "constant_data": diagnose.Group({"y": y}, {"y": ROW}, samples=()),
         }
+        by_draw = isinstance(replicates, str) and replicates == diagnose.DRAWS
+        if by_draw:
+            # a row leaves with all of its cells, whichever of them is looked at
+            diagnose.require_complete(observed)
+            joints = dict.fromkeys(observed.arrays, joint)
+            groups["log_likelihood"] = diagnose.Group(joints, dict.fromkeys(joints, ROW))
         models = {
             "posterior": (posterior.params, posterior.families),
             "prior": (prior, self.prior_families),
         }
         for name, (params, families) in models.items():
-            simulated = diagnose.replicated(params, families, y, rng, replicates)
-            groups[f"{name}_predictive"] = self._tables(simulated, len(y))
+            n = diagnose.DRAWS if by_draw and name == "posterior" else replicates
+            n = REPLICATES if by_draw and name == "prior" else n
+            simulated, shape = diagnose.replicated(params, families, y, rng, n)
+            groups[f"{name}_predictive"] = self._tables(simulated, shape, len(y))
         report = self.posterior.report
         attrs = {"inference": report.method, "verdict": report.verdict}
+        exact = self.leaves_rows_out
+        if exact:
+            attrs["leave_one_out"] = diagnose.EXACT
+        if not by_draw:
+            name = "log_likelihood_conditional" if exact else "log_likelihood"
+            groups[name] = diagnose.Group({"y": conditional}, {"y": ROW})
         return diagnose.datatree(groups, labels.coords(), attrs)
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
@@ -463,15 +484,17 @@ class Fitted:
         cells = self._by_column({name: encoded[name] for name in self.posterior.reader.selections})
         return diagnose.Group(cells, dict.fromkeys(cells, ROW), samples=())
 
-    def _tables(self, simulated: dict[str, np.ndarray], n_rows: int) -> diagnose.Group:
-        """Return simulated tables (replicate, row, feature) by column, one chain."""
+    def _tables(
+        self, simulated: dict[str, np.ndarray], shape: tuple[int, int], n_rows: int
+    ) -> diagnose.Group:
+        """Return simulated tables (replicate, row, feature) by column; shape: (chain, draw)."""
         if not simulated:
             return diagnose.Group({})
         n = len(next(iter(simulated.values())))
         flat = {name: x.reshape(n * n_rows, -1) for name, x in simulated.items()}
         encoded = self.state.restored(self.posterior.reader, flat, n * n_rows)
         cells = self._by_column({name: encoded[name] for name in simulated})
-        shaped = {name: part.reshape(1, n, n_rows) for name, part in cells.items()}
+        shaped = {name: part.reshape(*shape, n_rows) for name, part in cells.items()}
         return diagnose.Group(shaped, dict.fromkeys(shaped, ROW))
 
     def _by_column(self, encoded: Encoded) -> dict[Name, np.ndarray]:
@@ -486,6 +509,15 @@ class Fitted:
         return out
 
     # -- leave-one-out -----------------------------------------------------------------------------
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether rows can be left out exactly."""
+        try:
+            self.require_left_out("loo")
+        except UnsupportedOperation:
+            return False
+        return True
 
     def require_left_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless rows can be left out exactly, powers of columns included.

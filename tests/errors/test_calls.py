@@ -28,7 +28,7 @@ CALLS = {
         lambda clf: clf.partial_fit(X, Y, clases=[0, 1]),
         r"NaiveBayes.partial_fit\(\) has no argument 'clases'. Did you mean classes\?",
     ),
-    "nothing": (lambda clf: clf.plot_prior(), r"NaiveBayes.plot_prior\(\) needs X, y. Its arg"),
+    "nothing": (lambda clf: clf.fit(), r"NaiveBayes.fit\(\) needs X, y. Its arguments are X"),
     "no labels": (lambda clf: clf.fit(X), r"NaiveBayes.fit\(\) needs y. Its arguments are X, y, s"),
     "too many": (
         lambda clf: clf.predict(X, Y),

@@ -65,6 +65,7 @@ def test_cure_of_a_sentence_works(names, call, typed, cure):
 PROGRAM, SOURCE = "tests/user_program/", "tests/sources/"
 NOT_A_TABLE = "tests/table/test_not_tables.py"
 ELSEWHERE = {
+    "calibrate/targets.py": "tests/explain/test_calibrate_labels.py",
     "diagnose.py": "tests/user_program/test_user_program.py",
     "schema/suspects.py": "tests/table/test_suspicious_columns.py",
     "plots/": "tests/explain/test_plots.py",

@@ -366,7 +366,12 @@ class FittedStack(Fitted):
         return diagnose.summary_of_members(tables)
 
     def datatree(
-        self, encoded: Encoded, y: Labels, random_state: object, draws: int, replicates: int
+        self,
+        encoded: Encoded,
+        y: Labels,
+        random_state: object,
+        draws: int,
+        replicates: int | str,
     ) -> DataTree:
         """Return an arviz DataTree of the weights, and of each member's tree, by its name."""
         cells = cast(Mixture, self.posterior.components).by_member(encoded)
