@@ -1,5 +1,6 @@
 """Column blocks: resolve the `likelihood=` argument to the columns of each likelihood."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from numbers import Integral
@@ -34,6 +35,28 @@ Unseen = Literal["missing", "error"]
 
 TAKEN = ("class", GROUPS)
 """Names of no block: the class prior stands under the first one beside the blocks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """A mapping as its pairs, as copies hold it where keys are tuples of columns.
+
+    skops writes the keys of a mapping as JSON, which has no tuples as keys.
+    """
+
+    pairs: tuple[tuple[object, object], ...]
+
+    @classmethod
+    def of(cls, argument: object) -> object:
+        """Return the pairs of a mapping with tuples as keys, and everything else as it is."""
+        if not isinstance(argument, dict) or not any(isinstance(k, tuple) for k in argument):
+            return argument
+        return cls(tuple(argument.items()))
+
+    @property
+    def mapping(self) -> dict[object, object]:
+        """The mapping."""
+        return dict(self.pairs)
 
 
 def assign(

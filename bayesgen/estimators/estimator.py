@@ -4,7 +4,7 @@ import abc
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from bayesgen.estimators import parameters, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import (
     Blocks,
     Missing,
+    Pairs,
     Remainder,
     Unseen,
     column_keys,
@@ -49,6 +50,8 @@ from bayesgen.typing import Joint, Self
 
 ReadPart = Callable[[Callable[..., TrainingRows]], TrainingRows | None]
 """(features, labels, weights -> training rows) -> those of a part of a source."""
+BY_COLUMNS = ("likelihood",)
+"""Arguments that may be mappings of columns."""
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
 
@@ -523,7 +526,13 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the attributes to copy or pickle: all but the rows of the fit."""
         self._settle()
         own = super().__getstate__().items()
-        return {key: part for key, part in own if key not in ("_training", "_shares")}
+        state = {key: part for key, part in own if key not in ("_training", "_shares")}
+        return state | {name: Pairs.of(state[name]) for name in BY_COLUMNS if name in state}
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """Take the attributes of a copy."""
+        found = {name: part.mapping for name, part in state.items() if isinstance(part, Pairs)}
+        super().__setstate__({**state, **found})
 
     def __sklearn_tags__(self) -> Tags:
         """Declare support for missing cells, levels and text."""

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bayesgen as bg
 from bayesgen import errors, persist
+from bayesgen.estimators import column_blocks
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.kernels.fitted import FittedKernels
 from bayesgen.likelihoods.kernels.plug_in import PlugInKernels
@@ -466,3 +467,35 @@ def test_other_ways_keep_the_bits_too(again):
     for going_on in (found, clf):
         going_on.partial_fit(X, y)
     require_same(answers(found, X), answers(clf, X))
+
+
+def of_several_columns():
+    X, y = bg.datasets.load_iris()
+    pairs = {("petal_length", "petal_width"): bg.MultivariateNormal(), "sepal_length": bg.Normal()}
+    return bg.GenerativeClassifier(pairs, remainder="drop").fit(X, y), X
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, by_joblib, by_skops])
+def test_likelihoods_of_several_columns_are_kept_under_the_same_keys(again):
+    clf, X = of_several_columns()
+    found = again(clf)
+    assert list(found.likelihood) == list(clf.likelihood) and isinstance(found.likelihood, dict)
+    require_same(answers(found, X), answers(clf, X))
+    assert repr(found) == repr(clf)
+
+
+@pytest.mark.parametrize("again", [by_joblib, by_skops])
+def test_an_automatic_stack_is_kept(again):
+    """Its members have likelihoods of several columns."""
+    X, y = bg.datasets.load_iris()
+    clf = bg.StackedClassifier(["naive", "linear", "bins"], random_state=0).fit(X, y)
+    found = again(clf)
+    assert any(isinstance(key, tuple) for key in found.members_["linear"].likelihood)
+    np.testing.assert_array_equal(found.predict_proba(X), clf.predict_proba(X))
+
+
+def test_a_copy_that_holds_tuples_as_keys_is_refused_by_skops(monkeypatch):
+    clf, _ = of_several_columns()
+    monkeypatch.setattr(column_blocks.Pairs, "of", staticmethod(lambda argument: argument))
+    with pytest.raises(TypeError, match="not tuple"):
+        by_skops(clf)
