@@ -1,9 +1,10 @@
 """Sentences about tables, columns, labels and weights that are raised in several places."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
-from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option, shown
+from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, shown
 
 TABLE = Words("X", "the file")
 TARGET = Words("y", "the column of classes")
@@ -255,20 +256,33 @@ def groups_of_another_type(
     )
 
 
-def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
+def to_numbers(cells: Cells, *, decorated: bool = False) -> tuple[Cure, dict[str, object]]:
     """Return how cells that are not numbers become missing, and the fields of this cure.
 
-    cells: their texts, and rows. The cure has the field column too.
+    Args:
+        cells: their texts, and rows. The cure has the field column too.
+        decorated: whether the numbers beside them are not written as programs write them.
     """
     texts = list(dict.fromkeys(text for text, _ in cells))
-    options = Code(" ".join(f"--missing {option(text)}" for text in texts[:5]))
+    options = Code(" ".join(map(missing_option, texts[:5])))
     more = " and so on" if len(texts) > 5 else ""
+    code = "pandas.to_numeric(X[{column!r}], errors='coerce')"
+    if decorated:
+        code = "X[{column!r}].where(~X[{column!r}].str.strip().isin([{texts:listed 20}]))"
     cure = Cure(
-        "If they mean missing, X[{column!r}] = pandas.to_numeric(X[{column!r}], errors='coerce'); "
-        "on the command line {options}{more}.",
-        "If they mean missing, add {options}{more}.",
+        f"If they mean missing, X[{{column!r}}] = {code}; on the command line {{options}}{{more}} "
+        "makes them so.",
+        "If they mean missing, add {options}{more} to the command.",
     )
-    return cure, {"options": options, "more": more}
+    return cure, {"options": options, "more": more, "texts": texts}
+
+
+def missing_option(text: str) -> Code:
+    """Return what is typed on the command line where a text means missing.
+
+    A point is quoted, as at the end of a sentence it would not be seen.
+    """
+    return Code(f"--missing={shlex.quote(text) if text.strip('.') else repr(text)}")
 
 
 def levels_for_a_program(name: object) -> InvalidData:

@@ -21,6 +21,7 @@ from bayesgen.errors.data import duplicate_names
 from bayesgen.errors.sources import reason
 from bayesgen.sources.part import PART_ROWS, Part
 from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
+from bayesgen.table.columns import NUMBER
 
 compute: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
 
@@ -226,13 +227,27 @@ def _csv_field(field: pa.Field, kind: str | None) -> pa.Field:
 
 
 def _trimmed(table: pa.Table) -> pa.Table:
-    """Return rows without the blanks around text, of which nothing else is missing."""
+    """Return rows without the blanks around text, of which nothing else is missing.
+
+    Where they alone made numbers text they stay: by these a table knows that it holds numbers.
+    """
     for i, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             text = compute.utf8_trim_whitespace(table.column(i))
+            if _are_numbers(text):
+                continue
             text = compute.if_else(compute.equal(text, ""), pa.scalar(None, pa.string()), text)
             table = table.set_column(i, field, text)
     return table
+
+
+def _are_numbers(text: pa.ChunkedArray) -> bool:
+    """Return whether all texts, of which there are some, are numbers."""
+    pattern = f"^({NUMBER.pattern})?$"
+    numbers = compute.match_substring_regex(text, pattern, ignore_case=True)
+    return bool(compute.all(numbers).as_py()) and bool(
+        compute.any(compute.not_equal(text, "")).as_py()
+    )
 
 
 def _require_separator(path: str, separator: str) -> None:
