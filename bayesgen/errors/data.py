@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from bayesgen.errors.dialect import FINITE
+from bayesgen.errors.dialect import FINITE, Typed, coerced, without_texts
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
 from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, assigned, shown
 
@@ -262,19 +262,27 @@ def groups_of_another_type(
     )
 
 
-def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
+def to_numbers(
+    column: object, cells: Cells, *, decorated: bool = False
+) -> tuple[Cure, dict[str, object]]:
     """Return how cells that are not numbers become missing, and the fields of this cure.
 
-    cells: their texts, and rows. The cure has the field column too.
+    Args:
+        column: its name.
+        cells: their texts, and rows.
+        decorated: whether the numbers beside them are not written as programs write them.
     """
     texts = list(dict.fromkeys(text for text, _ in cells))
     options = Code(" ".join(assigned(text, "--missing") for text in texts[:5]))
     more = " and so on" if len(texts) > 5 else ""
     cure = Cure(
-        "If they mean missing, {column:coerced}; on the command line {options}{more}.",
-        "If they mean missing, add {options}{more}.",
+        "If they mean missing, {code}; on the command line {options}{more} makes them so.",
+        "If they mean missing, add {options}{more} to the command.",
     )
-    return cure, {"options": options, "more": more}
+    code = Typed(lambda dialect: coerced(dialect, column))
+    if decorated:
+        code = Typed(lambda dialect: without_texts(dialect, column, texts[:20]))
+    return cure, {"options": options, "more": more, "code": code}
 
 
 def levels_for_a_program(name: object) -> InvalidData:

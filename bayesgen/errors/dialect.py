@@ -165,6 +165,36 @@ def coerced(dialect: Dialect, column: object) -> str:
     return _changed(dialect, column, "pandas.to_numeric({0}, errors='coerce')", polars)
 
 
+def without_texts(dialect: Dialect, column: object, texts: Sequence[str]) -> str:
+    """Return the statement that makes cells of these texts missing."""
+    pandas = f"{{0}}.where(~{{0}}.str.strip().isin({list(texts)!r}))"
+    polars = f"polars.when(~{{0}}.str.strip_chars().is_in({list(texts)!r})).then({{0}})"
+    return _changed(dialect, column, pandas, polars)
+
+
+def bounds(dialect: Dialect, column: object) -> str:
+    """Return the statement that takes the numbers of texts such as "< 5"."""
+    marks = "' <>=+\u2264\u2265'"
+    return _changed(
+        dialect,
+        column,
+        f"{{0}}.str.strip({marks}).astype(float)",
+        f"{{0}}.str.strip_chars({marks}).cast(polars.Float64)",
+    )
+
+
+def middles(dialect: Dialect, column: object) -> str:
+    """Return the statement that takes the middle of ranges such as "735-739"."""
+    ends = r"r'([\d.]+)\D+?([\d.]+)'"
+    lower, upper = (f"{{0}}.str.extract({ends}, {i}).cast(polars.Float64)" for i in (1, 2))
+    return _changed(
+        dialect,
+        column,
+        f"{{0}}.str.extract({ends}).astype(float).mean(axis=1)",
+        f"({lower} + {upper}) / 2",
+    )
+
+
 def alike(dialect: Dialect, column: object) -> str:
     """Return the statement that writes levels alike that differ by blanks or case."""
     polars = "{0}.str.strip_chars().str.replace_all(r'\\s+', ' ').str.to_lowercase()"
@@ -216,6 +246,8 @@ TYPED: dict[str, Callable[..., str]] = {
     "month": month_of,
     "coerced": coerced,
     "alike": alike,
+    "bounds": bounds,
+    "middles": middles,
     "commas": with_points,
     "cut": cut,
     "blank": blank,

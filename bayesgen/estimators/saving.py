@@ -38,7 +38,14 @@ from bayesgen.likelihoods.selection import Selection
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import Parts, Registry, read_model, replacing, write_model
 from bayesgen.prevalence import LeftOutRows
-from bayesgen.schema import NumericColumns, PowerTransform, PowerTransforms, Reading, Schema
+from bayesgen.schema import (
+    NumberForm,
+    NumericColumns,
+    PowerTransform,
+    PowerTransforms,
+    Reading,
+    Schema,
+)
 from bayesgen.table import PositionNames, Table, TableColumn
 from bayesgen.user_program import UserProgram
 
@@ -54,6 +61,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "term": (Term,),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Reading, NumericColumns),
+        NumberForm,
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
         *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
         *(UserProgram, ExpectedLabels, LeftOutRows, WeighedStack, Table, TableColumn),

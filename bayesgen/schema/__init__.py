@@ -7,6 +7,7 @@ from bayesgen.schema.identifiers import no_feature_left as no_feature_left
 from bayesgen.schema.identifiers import set_aside as set_aside
 from bayesgen.schema.matching import absent_columns as absent_columns
 from bayesgen.schema.matching import check_columns as check_columns
+from bayesgen.schema.number_forms import NumberForm as NumberForm
 from bayesgen.schema.readings import Reading as Reading
 from bayesgen.schema.readings.numbers import as_numbers as as_numbers
 from bayesgen.schema.readings.numbers import check_spreads as check_spreads
@@ -23,6 +24,6 @@ from bayesgen.schema.schema import in_numbers as in_numbers
 from bayesgen.schema.schema import reads_as_numbers as reads_as_numbers
 from bayesgen.schema.sparse import Columns as Columns
 from bayesgen.schema.sparse import NumericColumns as NumericColumns
-from bayesgen.schema.suspects import are_words as are_words
 from bayesgen.schema.suspects import blank_text as blank_text
 from bayesgen.schema.suspects import suspicions as suspicions
+from bayesgen.schema.text_cells import are_words as are_words

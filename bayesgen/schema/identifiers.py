@@ -8,7 +8,9 @@ import numpy as np
 
 from bayesgen.errors import Cure, InvalidData, SuspiciousColumn, Words
 from bayesgen.errors.data import TABLE
-from bayesgen.schema.suspects import FEW_ROWS, are_words
+from bayesgen.schema.readings.numbers import reading_of
+from bayesgen.schema.suspects import FEW_ROWS, are_ranges
+from bayesgen.schema.text_cells import are_words
 from bayesgen.table import Name, Table, TableColumn, missing_column
 
 NEARLY = 0.9
@@ -128,7 +130,7 @@ def _n_levels(column: TableColumn) -> int:
 
 
 def _is_identifier(column: TableColumn) -> bool:
-    if column.kind == "number" or column.declared:
+    if column.declared or reading_of(column) is not None or are_ranges(column):
         return False
     observed = int((column.values >= 0).sum())
     if observed <= FEW_ROWS or len(column.levels) < NEARLY * observed:

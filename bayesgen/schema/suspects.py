@@ -6,14 +6,17 @@ sorted, and "m" and "M" may differ.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Bool
 
-from bayesgen.errors import BayesgenWarning, CountsAsMissing, Cure, InvalidData, SuspiciousColumn
-from bayesgen.errors.data import OTHER_MODEL, SIMILAR_IN_FILE, paired, to_numbers
-from bayesgen.table import Name, Table, TableColumn, alike, is_number
+from bayesgen.errors import BayesgenWarning, CountsAsMissing, Cure, SuspiciousColumn
+from bayesgen.errors.data import SIMILAR_IN_FILE, paired, to_numbers
+from bayesgen.errors.wording import Cells
+from bayesgen.schema.number_forms import NumberForm
+from bayesgen.schema.readings.numbers import Numbers, form_of
+from bayesgen.schema.text_cells import form_and_numbers, other_cells
+from bayesgen.table import Name, Table, TableColumn, alike
 
 FEW_ROWS = 20
 """With so few rows neither a level for every row nor ascending numbers are a sign of a key."""
@@ -21,9 +24,14 @@ NUMBERS_SHARE = 0.9
 """Smallest share of numbers in a column of text that is taken for numbers; others hold names."""
 FEWEST_NUMBERS = 10
 """Different numbers in a column of text: "0", "1", "2" and "3+" are levels."""
-COMMA = re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*", re.ASCII)
-"""A number with a decimal comma, with or without points between thousands."""
-WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+MOST_CODES = 3
+"""Different texts beside numbers that may each be a code, however many cells have it."""
+RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|\u2013|to)\s*(\d+(?:\.\d+)?)(?:\s*[^\d\s]\S*)?")
+"""A text such as "735-739" or "1 to 5 years"."""
+FEWEST = 3
+"""Different ranges in a column of such, and different numbers beside a mark such as "?"."""
+BOUND = re.compile(r"[<>\u2264\u2265]=?\s*\d[\d.,]*|\d[\d.,]*\s*\+")
+"""A text such as "< 5" or "90+"."""
 DROP = "Leave it out: --drop {column:option}."
 UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """How pandas, polars and pyarrow name the index of a table that was written to a file."""
@@ -83,17 +91,23 @@ def _suspicion(
             ),
             column=found.name,
         )
+    if not n_levels and found.kind == "level" and (numbers := form_of(found)):
+        return _read_as_numbers(found, numbers)
     if found.declared or not n_levels:
         return None
     n_rows = len(found.values)
-    if found.kind == "level":
-        number = _are_numbers(found)
+    if found.kind == "level" and any(map(str.isdigit, "".join(map(str, found.levels)))):
+        form, number = form_and_numbers(found)
         seen = number[found.values[found.values >= 0]]
         mixed = seen.mean() if len(seen) else 0.0
-        if number.sum() >= FEWEST_NUMBERS and NUMBERS_SHARE <= mixed < 1:
-            return _text_numbers(found.name, _others(found, number), len(seen))
-        if _have_commas(found):
-            return _decimal_commas(found)
+        others = [str(v) for v, is_one in zip(found.levels, number, strict=True) if not is_one]
+        few = len(others) <= MOST_CODES
+        marks = not any(map(str.isalnum, "".join(others)))
+        fewest = FEWEST if few and marks else FEWEST_NUMBERS
+        if number.sum() >= fewest and (few or mixed >= NUMBERS_SHARE) and mixed < 1:
+            return _text_numbers(found.name, other_cells(found, number), len(seen), form)
+        if are_ranges(found):
+            return _ranges(found)
     if n_rows > FEW_ROWS and 2 * n_levels > n_rows:
         return SuspiciousColumn(
             "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an "
@@ -104,70 +118,6 @@ def _suspicion(
             n_rows=n_rows,
         )
     return None
-
-
-def not_numeric(found: TableColumn) -> InvalidData:
-    """Return the error about a column of levels where numbers are needed."""
-    number = _are_numbers(found)
-    if are_words(found):
-        return InvalidData(
-            "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers.",
-            Cure(
-                "Give it one for levels, {column:by Categorical}, or, if it is a number, pass "
-                "{column:as float}.",
-                OTHER_MODEL,
-            ),
-            column=found.name,
-            levels=found.levels,
-        )
-    if number[found.values[found.values >= 0]].all():
-        return InvalidData(
-            "column {column!r} holds numbers that are written as text; its likelihood needs "
-            "numbers.",
-            Cure(
-                "Pass {column:as float}.",
-                OTHER_MODEL,
-            ),
-            column=found.name,
-        )
-    cells = _others(found, number)
-    cure, fields = to_numbers(cells)
-    return InvalidData(
-        "column {column!r} holds {cells:cells}; its likelihood needs numbers.",
-        cure,
-        column=found.name,
-        cells=cells,
-        **fields,
-    )
-
-
-def not_in_form(found: TableColumn, form: str, is_in_form: Callable[[str], bool]) -> InvalidData:
-    """Return the error about cells in another form than the numbers of their column.
-
-    Args:
-        found: the cells.
-        form: how the numbers of the column are written, in words.
-        is_in_form: whether a text is in this form.
-    """
-    in_form = [isinstance(level, str) and is_in_form(level) for level in found.levels]
-    cells = _others(found, np.array(in_form, dtype=bool))
-    return InvalidData(
-        "column {column!r} holds {cells:cells}, and was read as {form}.",
-        Cure(
-            "Write all cells alike, and None where one is missing.",
-            "Write all cells alike; if {first!r} means missing, add --missing={first:option}.",
-        ),
-        column=found.name,
-        cells=cells,
-        form=form,
-        first=cells[0][0],
-    )
-
-
-def are_words(found: TableColumn) -> bool:
-    """Return whether a column of levels is more than numbers that are written as text."""
-    seen = _are_numbers(found)[found.values[found.values >= 0]]
-    return found.declared or bool(2 * seen.sum() <= len(seen))
 
 
 def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:
@@ -184,63 +134,81 @@ def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:
     )
 
 
-def _text_numbers(name: Name, cells: list[tuple[str, int]], observed: int) -> SuspiciousColumn:
+def _text_numbers(name: Name, cells: Cells, observed: int, form: NumberForm) -> SuspiciousColumn:
     """Return the warning of a column whose `cells`, among those observed, are not numbers."""
-    cure, fields = to_numbers(cells)
+    cure, fields = to_numbers(name, cells, decorated=not form.is_bare)
+    if all(BOUND.fullmatch(text) for text, _ in cells):
+        cure = Cure(
+            "For numbers, take the bounds themselves: {column:bounds}.",
+            "For numbers, write one in place of each bound into the file.",
+        )
     text = " If it is meant as text, pass {column:as category}."
     return SuspiciousColumn(
-        "column {column!r} is read as text, because {cells:len} of its {observed:,} cells {are}: "
-        "{cells:cells}.",
+        "column {column!r} is read as text, because {cells:len} of its {observed:,} cells {are}"
+        "{form}: {cells:cells}.",
         Cure(cure.python + text, cure.shell),
         column=name,
         cells=cells,
         observed=observed,
         are="is not a number" if len(cells) == 1 else "are not numbers",
+        form="" if form.is_bare else form.words.removeprefix("numbers"),
         **fields,
     )
 
 
-def _have_commas(found: TableColumn) -> bool:
-    """Return whether nearly all cells are numbers with a decimal comma, or whole beside such."""
-    comma = np.array([isinstance(v, str) and bool(COMMA.fullmatch(v)) for v in found.levels])
-    whole = np.array([isinstance(v, str) and bool(WHOLE.fullmatch(v)) for v in found.levels])
-    seen = found.values[found.values >= 0]
-    share = (comma | whole)[seen].mean() if comma.sum() >= FEWEST_NUMBERS else 0.0
-    return bool(share >= NUMBERS_SHARE)
-
-
-def _decimal_commas(found: TableColumn) -> SuspiciousColumn:
-    """Return the warning of a column of numbers with a decimal comma."""
-    texts = [level for level in found.levels if COMMA.fullmatch(str(level))]
-    points = [level for level in texts if "." in level]
-    shell = "Write them without the points, and add --decimal ,." if points else "Add --decimal ,."
-    numbers = "{column:commas points}" if points else "{column:commas}"
+def _read_as_numbers(found: TableColumn, numbers: Numbers) -> SuspiciousColumn:
+    """Return the warning of a column of text that is read as numbers."""
+    text = Cure(
+        "If it is meant as text, pass {column:as category}.",
+        "If levels are meant, give them names in the file.",
+    )
+    if numbers.form == "numbers":
+        return SuspiciousColumn(
+            "column {column!r} is read as numbers, because its texts are numbers but for blanks.",
+            text,
+            column=found.name,
+        )
+    rows = np.flatnonzero(found.values >= 0)
+    row = int(rows[np.argmax([len(found.levels[code]) for code in found.values[rows]])])
     return SuspiciousColumn(
-        "column {column!r} is read as text, because it holds numbers with a decimal comma"
-        "{thousands}, such as {example!r}.",
+        "column {column!r} is read as {form}: {cell!r}{row:in_row} is {value:.10g}.",
+        text,
+        column=found.name,
+        form=numbers.form,
+        cell=found.levels[found.values[row]],
+        row=row,
+        value=float(numbers.numbers(found)[row]),
+    )
+
+
+def are_ranges(found: TableColumn) -> bool:
+    """Return whether nearly all cells are ranges of numbers."""
+    each = np.array([_is_range(level) for level in found.levels], dtype=bool)
+    seen = each[found.values[found.values >= 0]]
+    return bool(each.sum() >= FEWEST and seen.mean() >= NUMBERS_SHARE)
+
+
+def _ranges(found: TableColumn) -> SuspiciousColumn:
+    """Return the warning of a column of ranges, which have no order as levels."""
+    return SuspiciousColumn(
+        "column {column!r} holds ranges of numbers, such as {range!r}, which are read as levels "
+        "without an order.",
         Cure(
-            "Make them numbers: "
-            + numbers
-            + ". If it is meant as text, pass {column:as category}.",
-            shell,
+            "For numbers, take the middle of each: {column:middles}. If levels are meant, pass "
+            "{column:as category}.",
+            "For numbers, write the middle of each range into the file.",
         ),
         column=found.name,
-        thousands=" and points between thousands" if points else "",
-        example=(points or texts)[0],
+        range=next(filter(_is_range, found.levels)),
     )
+
+
+def _is_range(level: object) -> bool:
+    """Return whether a level is a range of numbers, the lower end first."""
+    ends = RANGE.fullmatch(str(level))
+    return ends is not None and float(ends[1]) < float(ends[2])
 
 
 def _index(*, first: bool) -> str:
     """Return the cure of the first column, which may be the index of a table in a file."""
     return ", or read the file by pandas.read_csv(path, index_col=0)" if first else ""
-
-
-def _are_numbers(found: TableColumn) -> Bool[np.ndarray, " level"]:
-    """Return which levels of a column are numbers that are written as text."""
-    return np.array([isinstance(v, str) and is_number(v) for v in found.levels], dtype=bool)
-
-
-def _others(found: TableColumn, number: Bool[np.ndarray, " level"]) -> list[tuple[str, int]]:
-    """Return (text, row) of the observed cells that are not numbers, in the order of rows."""
-    rows = np.flatnonzero((found.values >= 0) & ~np.append(number, True)[found.values])
-    return [(found.levels[found.values[row]], int(row)) for row in rows]

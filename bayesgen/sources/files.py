@@ -26,6 +26,7 @@ from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 from bayesgen.sources.text import Text
 from bayesgen.sources.words import class_words, notes_of_words
 from bayesgen.table import Name
+from bayesgen.table.columns import NUMBER
 
 compute: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
 
@@ -395,13 +396,21 @@ def _csv_field(field: pa.Field, kind: str | None, texts: Collection[Name]) -> pa
 def _trimmed(
     table: pa.Table, nulls: Sequence[str], kept: Mapping[Name, frozenset[str]]
 ) -> pa.Table:
-    """Return rows without the blanks around text, of which words for missing are missing."""
+    """Return rows without the blanks around text, of which words for missing are missing.
+
+    Where they alone made numbers text they stay: by these a table knows that it holds numbers.
+    """
     for i, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             text = compute.utf8_trim_whitespace(table.column(i))
             words = [word for word in nulls if word not in kept.get(field.name, ())]
             missing = compute.is_in(text, value_set=pa.array(words, pa.string()))
-            text = compute.if_else(missing, pa.scalar(None, pa.string()), text)
+            cells = text
+            if _are_numbers(text.filter(compute.invert(missing))):
+                cells = table.column(i)
+                blank = compute.and_(compute.equal(text, ""), compute.not_equal(cells, ""))
+                missing = compute.and_not(missing, blank)
+            text = compute.if_else(missing, pa.scalar(None, pa.string()), cells)
             table = table.set_column(i, field, text)
     return table
 
@@ -426,6 +435,16 @@ def _counted(
                         {entry["values"]: entry["counts"] for entry in seen.to_pylist()}
                     )
     return counts
+
+
+def _are_numbers(text: pa.ChunkedArray) -> bool:
+    """Return whether all texts, of which there are some, are numbers, and none is a code."""
+    pattern = f"^({NUMBER.pattern})?$"
+    numbers = compute.match_substring_regex(text, pattern, ignore_case=True)
+    if not len(text) or not compute.all(numbers).as_py():
+        return False
+    codes = compute.match_substring_regex(text, r"^0\d")
+    return bool(compute.any(compute.not_equal(text, "")).as_py()) and not compute.any(codes).as_py()
 
 
 def _require_empty(file: OpenText, table: pa.Table, start: int) -> None:

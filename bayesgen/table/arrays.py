@@ -1,6 +1,7 @@
 """Reading of NumPy arrays: numbers, booleans, text and objects."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from bayesgen.table.columns import (
     TableColumn,
     check_magnitude,
     checked_columns,
+    is_blank,
     is_number,
     matrix_table,
     missing_column,
@@ -117,10 +119,17 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
         codes, levels = pd.factorize(values)
         return TableColumn(name, "level", codes, tuple(map(str, levels)))
     missing = pd.isna(values)
+    blank = np.zeros(len(values), bool)
+    if found.startswith("mixed"):  # blank text among numbers or booleans is missing
+        blank = np.array([*map(is_blank, values)], bool)
+        missing = missing | blank
+        found = pd.api.types.infer_dtype(values[~missing], skipna=True) if blank.any() else found
     if found == "boolean":
-        return boolean_column(name, np.where(missing, -1, values))
+        codes = boolean_column(name, np.where(missing, -1, values))
+        return replace(codes, blank=bool(blank.any()))
     if found in NUMBERS or found == "empty":
-        return TableColumn(name, "number", _numbers(name, np.where(missing, np.nan, values)))
+        numbers = _numbers(name, np.where(missing, np.nan, values))
+        return TableColumn(name, "number", numbers, blank=bool(blank.any()))
     if found in DATES:
         raise date_column(name, DATES[found])
     if found == "complex":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, overload
 
 import numpy as np
-from jaxtyping import Bool, Num
+from jaxtyping import Bool, Int, Num
 from scipy.sparse import csr_array, issparse
 
 from bayesgen.errors import Cure, InvalidData, Words
@@ -17,6 +17,7 @@ from bayesgen.typing import Block
 
 T = TypeVar("T")
 Name = str | int
+Codes = Int[np.ndarray, " row"]
 Names = Sequence[Name]
 """Names of the columns of a table: a tuple, or a sequence that makes them on demand."""
 
@@ -61,6 +62,7 @@ class TableColumn:
     counts: whether it was read as integers that rise from every row to the next.
     blank: whether some cells, read as missing, are text of blanks alone.
     unread: whether no likelihood is to read it, an identifier; its cells then count as missing.
+    padded: whether some texts had blanks before or after them, which are no part of levels.
     """
 
     name: Name
@@ -71,6 +73,7 @@ class TableColumn:
     counts: bool = False
     blank: bool = False
     unread: bool = False
+    padded: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -270,7 +273,9 @@ def _below(parts: Sequence[TableColumn]) -> TableColumn:
         levels = dict.fromkeys(sorted(levels, key=lambda level: (isinstance(level, str), level)))
     place = {level: i for i, level in enumerate(levels)}
     codes = [np.array([*map(place.get, part.levels), -1])[part.values] for part in parts]
-    return TableColumn(name, "level", np.concatenate(codes), tuple(place), declared)
+    blank, padded = (any(getattr(part, name) for part in parts) for name in ("blank", "padded"))
+    cells = np.concatenate(codes)
+    return TableColumn(name, "level", cells, tuple(place), declared, blank=blank, padded=padded)
 
 
 def _as_levels(column: TableColumn) -> TableColumn:
@@ -302,9 +307,20 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
+ZERO_WIDTH = "\u200b\u2060\ufeff"
+"""Blanks without a width, which Unicode does not count among white space."""
+EDGES = re.compile(rf"^[\s{ZERO_WIDTH}]+|[\s{ZERO_WIDTH}]+$")
+
+
+def stripped(text: str) -> str:
+    """Return a text without blanks of any kind before and after it, those of no width too."""
+    text = text.strip()
+    return EDGES.sub("", text) if text and {text[0], text[-1]} & {*ZERO_WIDTH} else text
+
+
 def is_blank(cell: object) -> bool:
     """Return whether a cell is text of blanks alone, or empty."""
-    return isinstance(cell, str) and not cell.strip()
+    return isinstance(cell, str) and not stripped(cell)
 
 
 def alike(names: Iterable) -> list[list]:
@@ -321,24 +337,36 @@ def alike(names: Iterable) -> list[list]:
     return [sorted(group) for group in groups.values() if len(group) > 1]
 
 
-def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
+def checked_columns(
+    columns: Iterable[TableColumn], *, strip: bool = True
+) -> tuple[TableColumn, ...]:
     """Return validated columns, with numbers as float64 and levels in order.
 
     Numbers may have any real dtype. Levels may be in any order; None, NaN and text of blanks alone
-    among them count as missing; undeclared ones are sorted, and those without a row are left out.
+    among them count as missing; undeclared ones are sorted, without blanks before and after text,
+    and those without a row are left out.
+
+    strip: whether those blanks are left out; labels keep them.
 
     Raises:
         InvalidData: a number is infinite or beyond 1e150.
     """
-    return tuple(map(_checked, columns))
+    return tuple(_checked(column, strip=strip) for column in columns)
 
 
-def _checked(column: TableColumn) -> TableColumn:
+def _checked(column: TableColumn, *, strip: bool) -> TableColumn:
     if column.kind == "number":
         values = np.asarray(column.values, dtype=np.float64)
         check_magnitude((column.name,), values[:, None])
         return replace(column, values=values)
     codes, levels = column.values.astype(np.int64, copy=False), column.levels
+    padded = column.padded
+    if strip and not column.declared:
+        levels = tuple(stripped(v) if isinstance(v, str) else v for v in levels)
+        padded |= any(
+            a is not b and a and a != b for a, b in zip(levels, column.levels, strict=True)
+        )
+        codes, levels = distinct_levels(codes, levels) if padded else (codes, levels)
     used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
     blank = [i for i, level in enumerate(levels) if is_blank(level)]
     kept = [i for i, v in enumerate(levels) if v is not None and v == v and i not in blank]
@@ -349,7 +377,14 @@ def _checked(column: TableColumn) -> TableColumn:
         position[kept] = np.arange(len(kept))
         codes = position[codes]
     found = tuple(levels[i] for i in kept)
-    return replace(column, values=codes, levels=found, blank=bool(used[blank].any()))
+    blanks = column.blank or bool(used[blank].any())
+    return replace(column, values=codes, levels=found, blank=blanks, padded=padded)
+
+
+def distinct_levels(codes: Codes, levels: tuple) -> tuple[Codes, tuple]:
+    """Return the codes of levels each of which stands once."""
+    place = {level: i for i, level in enumerate(dict.fromkeys(levels))}
+    return np.array([*(place[level] for level in levels), -1])[codes], tuple(place)
 
 
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:

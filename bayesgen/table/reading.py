@@ -41,8 +41,9 @@ def read_table(
 
     Numbers and Decimals become numbers; booleans, text, pandas Categorical, polars Enum and Arrow
     dictionaries become levels. Columns of objects are numbers, booleans or text, whichever all of
-    their values are. None, NaN, pandas NA and polars null are missing; a column without an observed
-    cell is a number column, unless its dtype says otherwise.
+    their values are. Blanks before and after text are no part of it, unless its dtype declares the
+    levels. None, NaN, pandas NA, polars null and text of blanks alone are missing; a column without
+    an observed cell is a number column, unless its dtype says otherwise.
 
     Args:
         X: shape (row, feature). A pandas or polars DataFrame, a pyarrow Table or RecordBatch, any

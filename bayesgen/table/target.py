@@ -20,7 +20,15 @@ from bayesgen.errors.data import (
     wrong_length,
 )
 from bayesgen.errors.dialect import KEPT, LABELS
-from bayesgen.table.columns import TableColumn, alike, checked_columns, is_blank
+from bayesgen.table.columns import (
+    ZERO_WIDTH,
+    TableColumn,
+    alike,
+    checked_columns,
+    distinct_levels,
+    is_blank,
+    stripped,
+)
 from bayesgen.table.reading import arrow_column, holds_objects
 from bayesgen.typing import Joint, Membership
 
@@ -112,7 +120,8 @@ def read_target(
     labels = _one_axis(y)
     if n_rows is not None and len(labels) != n_rows:
         raise wrong_length(len(labels), n_rows)
-    target, n_blank = _coded(labels if counted is None else labels[counted], marks=marks)
+    counted_labels = labels if counted is None else labels[counted]
+    target, n_blank = _coded(counted_labels, np.asarray(classes).tolist(), marks=marks)
     n_missing = target.n_missing - n_blank
     if n_missing and not marks:
         raise InvalidData(
@@ -151,10 +160,13 @@ def read_target(
     return target
 
 
-def _coded(labels: nw.Series | np.ndarray, *, marks: bool) -> tuple[Target, int]:
+def _coded(labels: nw.Series | np.ndarray, earlier: list, *, marks: bool) -> tuple[Target, int]:
     """Return labels, and how many of them are blank text, which is none.
 
-    marks: whether -1 among words is none either.
+    Args:
+        labels: of rows. Those that differ only by blanks before or after are one.
+        earlier: classes of earlier rows.
+        marks: whether -1 among words is none either.
 
     Raises:
         InvalidData: labels of several types, or of one that is not allowed.
@@ -178,9 +190,31 @@ def _coded(labels: nw.Series | np.ndarray, *, marks: bool) -> tuple[Target, int]
         known = np.array([not (v is None or is_blank(v)) for v in levels] + [False])
         dtype = _one_type(labels[known[codes]]) if labels.dtype == object else labels.dtype
         column = TableColumn("y", "level", codes, tuple(levels))
+    names = _without_blanks(column.levels, earlier)
+    if names != column.levels:
+        codes, names = distinct_levels(column.values.astype(np.int64), names)
+        column = dataclasses.replace(column, values=codes, levels=names)
     blank = np.array([*map(is_blank, column.levels), False])[column.values]
-    column = checked_columns([column])[0]
+    column = checked_columns([column], strip=False)[0]
     return Target(np.array(column.levels, dtype=dtype), column.values), int(blank.sum())
+
+
+def _without_blanks(levels: tuple, earlier: list) -> tuple:
+    """Return the name of each label: another label, if they differ by blanks before or after alone.
+
+    That is the label without these, if there is one, or else that of earlier rows, or else the
+    first. A label that no other is like keeps its blanks, so that all names are labels of rows.
+    """
+    texts = [v for v in (*levels, *earlier) if isinstance(v, str)]
+    if not any({v[:1], v[-1:]} & {*ZERO_WIDTH} or v != v.strip() for v in texts):
+        return levels
+    names: dict[str, str] = {}
+    for label in [*sorted({v for v in levels if isinstance(v, str)}, reverse=True), *earlier]:
+        if isinstance(label, str) and names.get(stripped(label)) != stripped(label):
+            names[stripped(label)] = label
+    return tuple(
+        names[stripped(v)] if isinstance(v, str) and not is_blank(v) else v for v in levels
+    )
 
 
 def _without_marks(levels: list) -> list:

@@ -167,14 +167,20 @@ def alike(names):
     return names.str.split().str.join(" ").str.lower()
 
 
-COMMAS = pd.DataFrame({"dose": [f"1.{i},5" for i in range(100, 124)]})
-IN_POINTS = COMMAS["dose"].str.replace(".", "").str.replace(",", ".").astype(float).to_frame()
+MONEY = pd.DataFrame({"dose": [f"${i % 7 + 1},100.50" for i in range(100, 124)]})
+RANGES = pd.DataFrame({"dose": [f"{7 * i % 40}-{7 * i % 40 + 5}" for i in range(24)]})
+MIDDLES = (
+    RANGES["dose"].str.extract(r"([\d.]+)\D+?([\d.]+)").astype(float).mean(axis=1).to_frame("dose")
+)
 
 
 CURES = """
-naive(COMMAS, np.arange(24) % 2)
-    X['dose'] = X['dose'].str.replace('.', '').str.replace(',', '.').astype(float)
-    naive(IN_POINTS[::-1], np.arange(24) % 2)
+naive(MONEY, np.arange(24) % 2)
+    X.astype({'dose': 'category'})
+    naive(MONEY.astype({"dose": "category"}), np.arange(24) % 2)
+naive(RANGES, np.arange(24) % 2)
+    X['dose'] = X['dose'].str.extract(r'([\\d.]+)\\D+?([\\d.]+)').astype(float).mean(axis=1)
+    naive(MIDDLES, np.arange(24) % 2)
 naive(table(colour=GAPPED))
     X.replace(r'^\\s*$', None, regex=True)
     [naive(table(colour=GAPPED).replace(BLANK, to, regex=True)) for to in ("blank", None)]

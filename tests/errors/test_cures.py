@@ -68,6 +68,7 @@ ELSEWHERE = {
     "calibrate/targets.py": "tests/explain/test_calibrate_labels.py",
     "diagnose.py": "tests/user_program/test_user_program.py",
     "schema/suspects.py": "tests/table/test_suspicious_columns.py",
+    "schema/text_cells.py": "tests/table/test_suspicious_columns.py",
     "plots/": "tests/explain/test_plots.py",
     **dict.fromkeys(
         ("persist/", "estimators/saving.py", "estimators/loading.py"), "tests/persist/"

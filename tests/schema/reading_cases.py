@@ -2,14 +2,14 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
-import percent
+from decorations import FORMS
 
 from bayesgen.schema import BlockSpec, PowerTransform, Schema
-from bayesgen.schema.readings import Bins, Numbers, Reading
+from bayesgen.schema.readings import READINGS, Bins, Indicator, Numbers, Reading
 from bayesgen.schema.readings.power_transform import with_power
 from bayesgen.table import read_table
 
@@ -30,7 +30,7 @@ class Case:
     were; else other cells stand for them. united: whether columns learned apart can be united.
     likelihood: of bayesgen that reads it; "" for none that imputes. arguments: of its classifier.
     form: of a text of its cells, which those that are imputed have too: what is left of it without
-    what varies. reading: that is registered for it.
+    what varies. reading: that is registered for it, if the package does not have it.
     """
 
     cells: Callable[[np.random.Generator], object]
@@ -41,7 +41,7 @@ class Case:
     likelihood: str = "Normal"
     arguments: dict = dataclasses.field(default_factory=dict)
     form: Callable[[str], str] = str
-    reading: type[Numbers] = percent.Percent
+    reading: type[Numbers] | None = None
 
     def frame(self, seed: int) -> pd.DataFrame:
         rng = np.random.default_rng(seed)
@@ -55,7 +55,18 @@ class Case:
 
     @property
     def registered(self) -> contextlib.AbstractContextManager:
-        return percent.registered(self.reading)
+        """Let blocks of numbers take its reading, if the package does not have it."""
+        return contextlib.nullcontext() if self.reading is None else registered(self.reading)
+
+
+@contextlib.contextmanager
+def registered(cls: type[Numbers]) -> Iterator[None]:
+    """Let blocks of numbers take a reading: the line that a new one needs."""
+    READINGS.insert(READINGS.index(Indicator), cls)
+    try:
+        yield
+    finally:
+        READINGS.remove(cls)
 
 
 def text(rng):
@@ -66,10 +77,6 @@ def cut(column):
     return column.with_edges((995.0, 1000.0, 1005.0)) if isinstance(column, Bins) else column
 
 
-def cut_percentages(column):
-    return column.with_edges((30.0, 50.0, 65.0))
-
-
 def powered(column):
     return with_power(column, (0.5, PowerTransform(3.0, 0.5)))
 
@@ -78,8 +85,10 @@ def measured(rng):
     return gappy(1000 + 10 * rng.normal(size=N))
 
 
-def percentages(rng):
-    return gappy([f"{x:.10g} %" for x in (50 + 20 * rng.normal(size=N)).round(1)]).astype("str")
+def decorated(name):
+    """Return a function that draws numbers around 1,000, written as text."""
+    form = FORMS[name]
+    return lambda rng: form.column(gappy((1000 + 300 * rng.normal(size=N)).round(form.places)))
 
 
 NUMBERS = {"kind": "numbers", "centred": True}
@@ -123,30 +132,30 @@ CASES = {
     "indicators": Case(text, {**NUMBERS, "indicators": True}, own=False, likelihood=""),
     "numbers beside indicators": Case(measured, {**NUMBERS, "indicators": True}),
     "pattern": Case(measured, {"kind": "missing"}, own=False, arguments={"missing": "informative"}),
-    "percent": Case(percentages, NUMBERS, form=percent.form),
-    "percent, power": Case(
-        percentages,
+    **{
+        name: Case(decorated(name), NUMBERS, form=FORMS[name].form, own=name != "padded")
+        for name in FORMS
+    },
+    "money, power": Case(
+        decorated("money"),
         NUMBERS,
         powered,
         united=False,
         arguments={"power_transform": True},
-        form=percent.form,
+        form=FORMS["money"].form,
     ),
-    "percent, bins": Case(
-        percentages,
+    "comma, bins": Case(
+        decorated("comma"),
         {"kind": "levels", "binned": True},
-        cut_percentages,
+        cut,
         own=False,
         likelihood="Categorical",
         arguments={"bins": 4},
     ),
-    "percent, counts": Case(
-        lambda rng: gappy([f"{x} %" for x in rng.poisson(3, N)]).astype("str"),
-        {"kind": "counts"},
-        likelihood="Poisson",
-        form=percent.form,
+    "years, counts": Case(
+        decorated("years"), {"kind": "counts"}, likelihood="Poisson", form=FORMS["years"].form
     ),
-    "percent beside indicators": Case(
-        percentages, {**NUMBERS, "indicators": True}, form=percent.form
+    "blanks beside indicators": Case(
+        decorated("blanks"), {**NUMBERS, "indicators": True}, form=FORMS["blanks"].form
     ),
 }

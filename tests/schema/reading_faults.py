@@ -4,15 +4,16 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-import percent
 import pytest
 import reading_laws as laws
 
 from bayesgen.persist import Registry
+from bayesgen.schema import NumberForm
 from bayesgen.schema.readings import (
     Binary,
     Bins,
     Counts,
+    Decorated,
     Indicator,
     Levels,
     Numbers,
@@ -84,7 +85,7 @@ def marks_observed_cells(right):
     return lambda self, cells: cells == 0
 
 
-@planted(laws.law_round_trip, "percent", percent.Percent, "decode")
+@planted(laws.law_round_trip, "percent", Decorated, "decode")
 def writes_a_share(right):
     return lambda self, cells: right(dataclasses.replace(self, origin=0.0), cells / 100)
 
@@ -115,14 +116,29 @@ def takes_the_first_power(right):
     return lambda self, other: (self,)
 
 
+@planted(laws.law_round_trip, "money", Decorated, "numbers")
+def reads_thousands_as_decimals(right):
+    return lambda self, found: right(self, found) / (1 if found.kind == "number" else 1000)
+
+
+@planted(laws.law_union, "comma", Decorated, "in_one_form")
+def forgets_the_marks_of_both(right):
+    return lambda self, other: dataclasses.replace(self, written=NumberForm(after=" kg"))
+
+
+@planted(laws.law_batches, "blanks", Decorated, "merge")
+def takes_the_form_of_no_batch(right):
+    return lambda self, found: (dataclasses.replace(self, written=NumberForm()),)
+
+
 @planted(laws.law_numbers_too, "percent", Numbers, "in_one_form")
 def forgets_the_form_of_the_other(right):
     return lambda self, other: self
 
 
-@planted(laws.law_numbers_too, "percent, bins", Bins, "merge")
-@planted(laws.law_batches, "percent", Numbers, "merge")
-@planted(laws.law_batches, "percent, counts", Counts, "merge")
+@planted(laws.law_numbers_too, "comma, bins", Bins, "merge")
+@planted(laws.law_numbers_too, "percent", Numbers, "merge")
+@planted(laws.law_batches, "years, counts", Counts, "merge")
 def takes_text_for_numbers_as_before(right):
     return lambda self, found: (self,)
 
@@ -142,9 +158,10 @@ def learns_no_indicator_later(right):
     return lambda self, found: (self,)
 
 
+@planted(laws.law_saved, "money", Registry, "apart")
 @planted(laws.law_saved, "indicators", Registry, "apart")
 @planted(laws.law_saved, "power", Registry, "apart")
-@planted(laws.law_saved, "percent, bins", Registry, "apart")
+@planted(laws.law_saved, "comma, bins", Registry, "apart")
 def saves_all_fields_but_the_last(right):
     def wrong(self, value):
         found = right(self, value)
@@ -162,7 +179,7 @@ def takes_the_codes_of_the_part(codes, columns, rows, unseen):
     return np.array([rows.column(c.name).values for c in columns]).T
 
 
-@planted(laws.law_parts, "percent", percent.Percent, "in_files")
+@planted(laws.law_parts, "percent", Decorated, "in_files")
 def reads_texts_of_files_as_numbers(right):
     return property(lambda self: "number")
 
@@ -203,7 +220,7 @@ def takes_absent_columns_for_missing(cells, *_):
     return np.where(np.isnan(cells), 1.0, cells)
 
 
-@planted(laws.law_impute, "percent", percent.Percent, "decode")
+@planted(laws.law_impute, "percent", Decorated, "decode")
 def imputes_numbers_into_text(right):
     return lambda self, cells: np.array([*map(str, self.in_units(cells)), None], object)[:-1]
 
@@ -213,7 +230,7 @@ def imputes_without_the_origin(right):
     return lambda self, cells: cells
 
 
-@planted(laws.law_impute, "percent, power", PowerTransformed, "decode")
+@planted(laws.law_impute, "money, power", PowerTransformed, "decode")
 def imputes_numbers_of_another_form(right):
     return lambda self, cells: self.in_units(cells)
 

@@ -12,7 +12,7 @@ from reading_cases import Case
 
 import bayesgen as bg
 from bayesgen import errors, persist
-from bayesgen.schema import PowerTransform, Reading, Schema, as_numbers, in_numbers
+from bayesgen.schema import NumberForm, PowerTransform, Reading, Schema, as_numbers, in_numbers
 from bayesgen.sources.files import file_source
 from bayesgen.table import TableColumn, read_table
 
@@ -41,7 +41,8 @@ def described(schema: Schema) -> list:
     found = set()
     for column in schema.blocks["block"]:
         levels = sorted(map(str, (*column.levels, *column.source_levels)))
-        facts = type(column), column.reads, levels, column.declared, column.origin is None
+        facts = type(column), column.reads, levels, column.declared, column.form
+        facts += (column.origin is None,)
         found.add(str(facts))
     return sorted(found)
 
@@ -156,7 +157,7 @@ def law_saved(case: Case) -> None:
     """A reading in a file is the same value, and reads the same."""
     frame = case.frame(1)
     schema = case.learned(frame)
-    registry = persist.Registry({"value": (Schema, Reading, PowerTransform)})
+    registry = persist.Registry({"value": (Schema, Reading, PowerTransform, NumberForm)})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "schema"
         persist.write_model(path, schema, registry)

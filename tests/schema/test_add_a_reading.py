@@ -3,11 +3,14 @@
 import re
 
 import numpy as np
+import package_size
 import pytest
 from pages import blocks, page
 from reading_cases import NUMBERS, Case, cut, gappy, powered
 from reading_laws import LAWS, law_impute, law_round_trip
+from test_ways import require_short
 
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 CODE = [c for language, c in blocks(page("docs/how-to/add-a-reading.md")) if language == "python"]
 SCOPE = {"__name__": "page"}
 exec(CODE[0], SCOPE)
@@ -53,7 +56,6 @@ CASES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", CASES)
 def test_every_law_holds(law, name):
@@ -77,3 +79,9 @@ def test_what_a_stranger_gets_wrong_breaks_a_law(law, attribute, wrong, monkeypa
 def test_the_class_on_the_page_is_short():
     lines = CODE[0][CODE[0].index("class Duration") :].splitlines()
     assert len([line for line in lines if line.strip()]) <= 32
+
+
+def test_columns_of_numbers_do_not_ask_it():
+    with CASES["durations"].registered:
+        for name, call in package_size.calls().items():
+            require_short(name, call)

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from bayesgen.schema.readings.levels import levels_of_codes
-from bayesgen.schema.readings.numbers import Numbers, form_of, in_either, reading_of
+from bayesgen.schema.readings.numbers import Numbers, form_of, in_either, merged_form, reading_of
 from bayesgen.schema.readings.reading import Reading, Readings
 from bayesgen.table import Name, TableColumn
 from bayesgen.typing import Weights
@@ -100,7 +100,7 @@ class Bins(Reading):
 
     def merge(self, found: TableColumn) -> Readings:
         """Return the column after one more batch, which may show that its numbers are text."""
-        return (dataclasses.replace(self, of=in_either(self.of, form_of(found))),)
+        return (dataclasses.replace(self, of=merged_form(self.of, found)),)
 
     def union(self, other: Reading) -> Readings:
         """Return the column after the rows of another, which must be cut alike."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Num
 
 from bayesgen.schema.matching import MatchedTable
-from bayesgen.schema.readings.numbers import Numbers, form_of, in_either
+from bayesgen.schema.readings.numbers import Numbers, form_of, in_either, merged_form
 from bayesgen.schema.readings.reading import BlockSpec, Reading, Readings
 from bayesgen.table import Name, TableColumn, check_counts
 from bayesgen.typing import Self
@@ -57,7 +57,7 @@ class Counts(Numbers):
 
     def merge(self, found: TableColumn) -> Readings:
         """Return the column after one more batch, which may show that its numbers are text."""
-        return (dataclasses.replace(self, of=in_either(self.of, form_of(found))),)
+        return (dataclasses.replace(self, of=merged_form(self.of, found)),)
 
     def numbers(self, found: TableColumn) -> Num[np.ndarray, " row"]:
         """Return the counts that cells stand for, NaN = missing."""

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from bayesgen.schema.matching import MatchedTable
 from bayesgen.schema.readings.levels import Levels, level_codes
-from bayesgen.schema.readings.numbers import Numbers, change_of_origin
+from bayesgen.schema.readings.numbers import Numbers, change_of_origin, form_of
 from bayesgen.schema.readings.reading import Reading, Readings, by_source
 from bayesgen.table import Name, TableColumn
 from bayesgen.typing import Self
@@ -68,6 +68,8 @@ class Indicator(Reading):
             return indicators(self.reads, self.source_levels)
         if rows.kind == "number" and not self.source_levels:
             return (Numbers(self.reads, None),)
+        if not self.source_levels and (numbers := form_of(rows)) is not None:
+            return (dataclasses.replace(numbers, origin=None),)
         (levels,) = self._levels().united(*Levels.learn(rows))
         return indicators(self.reads, levels.levels)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from jaxtyping import Float, Num
@@ -10,8 +10,8 @@ from jaxtyping import Float, Num
 from bayesgen.errors import InvalidData, UnsupportedOperation
 from bayesgen.schema.matching import MatchedTable
 from bayesgen.schema.readings.reading import READINGS, BlockSpec, Reading, Readings
-from bayesgen.schema.suspects import not_numeric
-from bayesgen.table import Name, Table, TableColumn
+from bayesgen.schema.text_cells import not_numeric
+from bayesgen.table import Name, Table, TableColumn, is_number
 from bayesgen.typing import Self
 
 SMALLEST_SPREAD = 1e-150
@@ -33,10 +33,12 @@ class Numbers(Reading):
     are.
 
     origin: what encoding subtracts, one of the numbers; see `Reading`.
+    digits: whether each of its texts has a digit, so that a column of words need not ask it.
     """
 
     kind: ClassVar[str] = "numbers"
     grows: ClassVar[bool] = True
+    digits: ClassVar[bool] = True
 
     name: Name
     origin: float | None = 0.0
@@ -109,6 +111,10 @@ class Numbers(Reading):
             return found.values
         if found.is_missing:
             return np.full(len(found.values), np.nan)
+        if (found.padded or found.blank) and all(
+            isinstance(v, str) and is_number(v) for v in found.levels
+        ):
+            return np.array([*map(float, found.levels), np.nan])[found.values]
         raise not_numeric(found)
 
     def encode(self, found: TableColumn, unseen: str = "missing") -> Float[np.ndarray, " row"]:
@@ -148,14 +154,21 @@ def reading_of(found: TableColumn) -> type[Numbers] | None:
         return Numbers
     if found.is_missing:
         return None
+    words = not any(map(str.isdigit, str(found.levels[0])))
     forms = (cls for cls in READINGS if cls.kind == "numbers" and issubclass(cls, Numbers))
-    return next((cls for cls in forms if cls is not Numbers and cls.takes(found)), None)
+    asked = (cls for cls in forms if cls is not Numbers and not (words and cls.digits))
+    return next((cls for cls in asked if cls.takes(found)), None)
 
 
 def form_of(found: TableColumn) -> Numbers | None:
     """Return the reading of a column of text as numbers; None of any other."""
     cls = None if found.kind == "number" else reading_of(found)
     return None if cls is None else cls.learn(found)[0]
+
+
+def merged_form(of: Numbers | None, found: TableColumn) -> Numbers | None:
+    """Return the form of a column after one more batch; None of numbers as such."""
+    return form_of(found) if of is None else cast(Numbers, of.merge(found)[0])
 
 
 def in_either(one: Numbers | None, other: Numbers | None) -> Numbers | None:

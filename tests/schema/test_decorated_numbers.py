@@ -1,36 +1,38 @@
-"""A reading is one class and one line: every door reads it then, and `impute` writes it back."""
+"""Numbers that are written as text in one form are numbers by every door, and written back so."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
-import percent
 import polars as pl
 import pyarrow as pa
 import pytest
+from decorations import FORMS
 from pyarrow import parquet
 
 import bayesgen as bg
 from bayesgen import errors
 
-
-@pytest.fixture(autouse=True)
-def registered():
-    with percent.registered():
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:column 'share' is read as")
 
 
-@pytest.fixture
-def frame(rng):
-    n = 80
+def rows(form):
+    """Return rows with numbers, as many decimals as the form has, and their labels."""
+    rng, n = np.random.default_rng(7), 80
     y = np.where(np.arange(n) % 2, "no", "yes")
-    share = np.round(40 + 10 * rng.normal(size=n) + 12 * (y == "yes"), 1)
+    share = np.round(900 + 250 * rng.normal(size=n) + 300 * (y == "yes"), FORMS[form].places)
     X = pd.DataFrame({"share": share, "t": rng.choice(["a", "b"], n), "x": rng.normal(size=n)})
     X.loc[::7, "share"] = np.nan
     return X, pd.Series(y, name="y")
 
 
-def written(X):
-    texts = [None if np.isnan(x) else f"{x:g} %" for x in X["share"]]
-    return X.assign(share=pd.Series(texts, dtype="str", index=X.index))
+@pytest.fixture
+def frame():
+    return rows("percent")
+
+
+def written(X, form="percent"):
+    return X.assign(share=FORMS[form].column(X["share"].to_numpy()).to_numpy(object))
 
 
 MODELS = {
@@ -75,10 +77,21 @@ def test_other_containers_are_read_alike(frame, make):
     np.testing.assert_allclose(found.predict_proba(make(written(X))), expected, 1e-12)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "frames"])
-def test_files_and_streams_are_read_alike(frame, kind, tmp_path):
-    X, y = frame
-    whole, expected = written(X).assign(y=y), bg.NaiveBayes().fit(X, y).predict_proba(X)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "frames"])
+def test_files_and_streams_are_read_alike(form, kind, tmp_path):
+    X, y = rows(form)
+    T = written(X, form)
+    whole, expected = T.assign(y=y), bg.NaiveBayes().fit(X, y).predict_proba(X)
+    if kind == "frame":
+        with pytest.warns(errors.SuspiciousColumn) as caught:
+            found = bg.NaiveBayes().fit(T, y)
+        assert len(caught) == 1
+        assert f"column 'share' is read as {FORMS[form].words}" in str(caught[0].message)
+        np.testing.assert_allclose(found.predict_proba(T), expected, 1e-9)
+        filled = found.impute(T, random_state=0)["share"]
+        assert all(map(FORMS[form].fits, filled))
+        return
     source = str(tmp_path / f"rows.{kind}")
     if kind == "csv":
         whole.to_csv(source, index=False)
@@ -87,7 +100,7 @@ def test_files_and_streams_are_read_alike(frame, kind, tmp_path):
     else:
         source = [whole[:30], whole[30:]]
     found = bg.NaiveBayes().fit(source, y="y")
-    np.testing.assert_allclose(found.predict_proba(written(X)), expected, 1e-9)
+    np.testing.assert_allclose(found.predict_proba(T), expected, 1e-9)
     found = found.predict_proba(source)
     np.testing.assert_allclose(as_array(found), expected, 1e-9)
 
@@ -121,7 +134,7 @@ def test_batches_merged_models_and_saved_ones_are_read_alike(frame, tmp_path):
     known = bg.NaiveBayes().fit(X.assign(share=X["share"].where(X.index >= 20)), y)
     np.testing.assert_allclose(undecided.predict_proba(T), known.predict_proba(X), 1e-9)
     merged.save(tmp_path / "model.bayesgen")
-    loaded = bg.load(tmp_path / "model.bayesgen", classes=[percent.Percent])
+    loaded = bg.load(tmp_path / "model.bayesgen")
     np.testing.assert_allclose(loaded.predict_proba(T), expected, 1e-9)
 
 
@@ -133,20 +146,22 @@ def test_cells_are_imputed_in_their_own_form(frame, name, make):
     filled = clf.impute(make(written(X)), random_state=0)
     assert type(filled) is type(make(X))
     cells = pa.table({"share": filled["share"]})["share"].to_pylist()
-    assert all(map(percent.is_percent, cells))
+    assert all(map(FORMS["percent"].fits, cells))
     there = X["share"].notna()
     assert [c for c, seen in zip(cells, there, strict=True) if seen] == [
         f"{x:g} %" for x in X["share"][there]
     ]
     sample, _ = clf.sample(5)
-    assert all(map(percent.is_percent, pa.table({"share": sample["share"]})["share"].to_pylist()))
+    assert all(
+        map(FORMS["percent"].fits, pa.table({"share": sample["share"]})["share"].to_pylist())
+    )
 
 
 def test_a_cell_in_another_form_is_refused_and_labels_stay_text(frame):
     X, y = frame
     T = written(X)
     clf = bg.NaiveBayes().fit(T, y)
-    message = r"column 'share' holds 'few' in row 0, .*, and was read as percentages\. Write all"
+    message = r"column 'share' holds 'few' in row 0, .*, and was read as numbers such as '12\.5 %'"
     with pytest.raises(errors.InvalidData, match=message):
         clf.predict_proba(T.assign(share="few"))
     labels = T["share"].fillna("0 %").where(y == "no", "5 %").where(y == "yes", "7 %")
@@ -165,16 +180,12 @@ def test_explanations_count_in_the_unit_of_the_column(frame):
 @pytest.fixture(scope="module")
 def stacks():
     """Return the automatic stack of rows as text, and of their numbers."""
-    rng = np.random.default_rng(5)
-    y = pd.Series(np.where(np.arange(80) % 2, "no", "yes"), name="y")
-    share = np.round(40 + 10 * rng.normal(size=80) + 12 * (y == "yes"), 1)
-    X = pd.DataFrame({"share": share, "x": rng.normal(size=80)})
-    X.loc[::7, "share"] = np.nan
-    with percent.registered():
-        fitted = [
-            bg.StackedClassifier(progress=False, random_state=0).fit(rows, y)
-            for rows in (written(X), X)
-        ]
+    X, y = rows("percent")
+    X = X[["share", "x"]]
+    makers = (bg.StackedClassifier(progress=False, random_state=0) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.BayesgenWarning)
+        fitted = [clf.fit(rows, y) for clf, rows in zip(makers, (written(X), X), strict=True)]
     return X, y, *fitted
 
 
@@ -203,6 +214,6 @@ def test_the_automatic_stack_answers_alike(stacks, verb):
 def test_the_automatic_stack_writes_cells_in_their_own_form(stacks):
     X, clf = stacks[0], stacks[2]
     filled = clf.impute(written(X), random_state=0)
-    assert all(map(percent.is_percent, filled["share"]))
-    assert all(map(percent.is_percent, clf.sample(5)[0]["share"]))
+    assert all(map(FORMS["percent"].fits, filled["share"]))
+    assert all(map(FORMS["percent"].fits, clf.sample(5)[0]["share"]))
     pd.testing.assert_frame_equal(filled[X["share"].notna()], written(X)[X["share"].notna()])

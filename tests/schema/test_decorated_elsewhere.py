@@ -1,14 +1,10 @@
-"""What asks for numbers beside a fit takes those of a new reading: reports, plots, comparisons."""
+"""What asks for numbers beside a fit takes those that are text: reports, plots, comparisons."""
 
 import re
 
 import numpy as np
-import package_size
 import pandas as pd
-import percent
 import pytest
-from test_a_new_reading import written
-from test_ways import MOST
 
 import bayesgen as bg
 from bayesgen import prevalence
@@ -26,13 +22,10 @@ X = pd.DataFrame(
         "sex": rng.choice(["f", "m"], 60),
     }
 )
-T = written(X).assign(dose=[f"{x:g} %" for x in X["dose"]])
+T = X.assign(share=[f"{x:g} %" for x in X["share"]], dose=[f"{x:g} %" for x in X["dose"]])
 
 
-@pytest.fixture(autouse=True)
-def registered():
-    with percent.registered():
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:column '(share|dose)' is read as")
 
 
 def test_numbers_are_numbers_and_words_are_words():
@@ -59,7 +52,10 @@ def test_a_comparison_fits_every_classifier_to_the_numbers():
     rivals = {"bayes": bg.NaiveBayes(), "logistic": LogisticRegression()}
     found, expected = (bg.compare(rivals, rows, Y, cv=3, random_state=0) for rows in (T, X))
     pd.testing.assert_series_equal(found.table["log_loss"], expected.table["log_loss"], rtol=1e-9)
-    assert not found.notes
+    assert [note.split(":")[0] for note in found.notes] == [
+        f"column {name!r} is read as numbers such as {text!r}"
+        for name, text in (("share", "12.5 %"), ("dose", "12 %"))
+    ]
 
 
 def test_subgroups_are_in_the_order_of_the_numbers():
@@ -95,12 +91,3 @@ def test_label_shift_compares_the_numbers():
         for cells, others, same in zip(found[name], mixed[name], expected[name], strict=True):
             np.testing.assert_array_equal(cells, same)
             np.testing.assert_array_equal(others, same)
-
-
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
-def test_columns_of_numbers_ask_no_further_reading():
-    for name, call in package_size.calls().items():
-        call()
-        files, returns = package_size.traced(call)
-        assert (len(files), returns) <= MOST[name]
-        assert returns <= MOST[name][1]
