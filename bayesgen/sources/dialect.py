@@ -113,23 +113,33 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
     lines = list(io.StringIO(text, newline=""))
     if not whole and len(lines) > 1:
         lines.pop()
-    notes = _Notes(path)
+    notes: list[BayesgenWarning] = []
     if stated.encoding is None and encoding in CALLED:
-        notes.add(
-            "{source!r} is not UTF-8; it is read as {encoding}.",
-            "If letters come out wrong, pass bg.file_source({source!r}, encoding='...').",
-            "If letters come out wrong, add --encoding with the right one.",
-            encoding=CALLED[encoding],
+        notes.append(
+            RecognizedFormat(
+                "{source!r} is not UTF-8; it is read as {encoding}.",
+                Cure(
+                    "If letters come out wrong, pass bg.file_source({source!r}, encoding='...').",
+                    "If letters come out wrong, add --encoding with the right one.",
+                ),
+                source=path,
+                encoding=CALLED[encoding],
+            )
         )
     default = "\t" if ".tsv" in path.lower()[-8:] else ","
     declared = _declared_separator(lines)
     separator = stated.separator or declared or separator_of(_below_comments(lines), default)
     if separator != (stated.separator or default):
-        notes.add(
-            "cells of {source!r} are separated by {mark}.",
-            "If not, pass bg.file_source({source!r}, separator=...).",
-            "If not, state the mark after --sep.",
-            mark={";": "semicolons", "\t": "tabs", "|": "'|'", ",": "commas"}.get(separator),
+        notes.append(
+            RecognizedFormat(
+                "cells of {source!r} are separated by {mark}.",
+                Cure(
+                    "If not, pass bg.file_source({source!r}, separator=...).",
+                    "If not, state the mark after --sep.",
+                ),
+                source=path,
+                mark={";": "semicolons", "\t": "tabs", "|": "'|'", ",": "commas"}.get(separator),
+            )
         )
     if stated.separator is None and separator == default:
         _refuse_blanks(_below_comments(lines), path, separator)
@@ -141,15 +151,20 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
         names=stated.names,
         declared=declared is not None,
     )
-    notes.entries += header.notes
+    notes += header.notes
     if twice := sorted({name for name in header.names if header.names.count(name) > 1}):
         raise duplicate_names(twice)
     decimal = stated.decimal or _decimal_of(header, separator)
     if decimal == "," and stated.decimal is None:
-        notes.add(
-            "decimals of {source!r} follow a comma.",
-            "If commas separate thousands, pass bg.file_source({source!r}, decimal='.').",
-            "If commas separate thousands, add --decimal='.' to the command.",
+        notes.append(
+            RecognizedFormat(
+                "decimals of {source!r} follow a comma.",
+                Cure(
+                    "If commas separate thousands, pass bg.file_source({source!r}, decimal='.').",
+                    "If commas separate thousands, add --decimal='.' to the command.",
+                ),
+                source=path,
+            )
         )
     return Dialect(
         encoding,
@@ -163,21 +178,8 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
         bool(
             re.search(rf"(?:^|{re.escape(separator)}) | (?:{re.escape(separator)}|$)", text, re.M)
         ),
-        tuple(notes.entries),
+        tuple(notes),
     )
-
-
-class _Notes:
-    """What was recognized of a file, as warnings."""
-
-    def __init__(self, path: str) -> None:
-        self.path, self.entries = path, []
-
-    def add(
-        self, problem: str, python: str = "", shell: str | None = None, **fields: object
-    ) -> None:
-        cure = Cure(python, shell)
-        self.entries.append(RecognizedFormat(problem, cure, source=self.path, **fields))
 
 
 # -- encoding --------------------------------------------------------------------------------------

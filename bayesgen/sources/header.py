@@ -5,7 +5,7 @@ import csv
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bayesgen.errors import BayesgenWarning, Cure, InvalidData, RecognizedFormat, Words
 from bayesgen.errors.wording import listed
@@ -68,10 +68,6 @@ def header_of(
         InvalidData: the first row looks like data; names do not fit the columns.
     """
     notes: list[BayesgenWarning] = []
-
-    def note(problem: str, python: str = "", shell: str | None = None, **fields: object) -> None:
-        notes.append(RecognizedFormat(problem, Cure(python, shell), source=path, **fields))
-
     above, comments = _above(lines, declared=declared)
     first = _Rows(lines, above, separator)
     if not first.rows and comments:  # nothing but comments: the last one may be the header
@@ -81,13 +77,18 @@ def header_of(
     if titles:
         above = first.ends[titles - 1]
         first = _Rows(lines, above, separator)
-        note(
-            "{count} above the header of {source!r} {hold} one cell and {are} left out.",
-            "If it is the header, pass bg.file_source({source!r}, header=True).",
-            "If it is the header, add --header.",
-            count="1 line" if titles == 1 else f"{titles} lines",
-            hold="holds" if titles == 1 else "hold",
-            are="is" if titles == 1 else "are",
+        notes.append(
+            RecognizedFormat(
+                "{count} above the header of {source!r} {hold} one cell and {are} left out.",
+                Cure(
+                    "If it is the header, pass bg.file_source({source!r}, header=True).",
+                    "If it is the header, add --header.",
+                ),
+                source=path,
+                count="1 line" if titles == 1 else f"{titles} lines",
+                hold="holds" if titles == 1 else "hold",
+                are="is" if titles == 1 else "are",
+            )
         )
     width = first.width
     head, body = first.rows[:1], first.rows[1:]
@@ -97,18 +98,24 @@ def header_of(
         comments = [i for i in comments if i != comments[-1]]
         row, body, skipped = marked, first.rows, above
         found = True
-        note("the header of {source!r} begins with #, which is no part of the first name.")
+        notes.append(
+            RecognizedFormat(
+                "the header of {source!r} begins with #, which is no part of the first name.",
+                source=path,
+            )
+        )
     else:
         skipped = first.ends[0] if head else above
-        found = header if header is not None else bool(names) or not looks_like_data(row, body)
-        if header is None and names and looks_like_data(row, body):
-            found = False
+        found = not looks_like_data(row, body) if header is None else header
     if comments:
-        note(
-            "{count} above the header of {source!r} {begin} with # and {are} left out.",
-            count="1 line" if len(comments) == 1 else f"{len(comments)} lines",
-            begin="begins" if len(comments) == 1 else "begin",
-            are="is" if len(comments) == 1 else "are",
+        notes.append(
+            RecognizedFormat(
+                "{count} above the header of {source!r} {begin} with # and {are} left out.",
+                source=path,
+                count="1 line" if len(comments) == 1 else f"{len(comments)} lines",
+                begin="begins" if len(comments) == 1 else "begin",
+                are="is" if len(comments) == 1 else "are",
+            )
         )
     if header is None and not names and not found:
         raise _no_header(path, row, body, width)
@@ -117,22 +124,34 @@ def header_of(
         given = tuple(names) if names else tuple(f"x{j}" for j in range(width))
         _require_names(given, width, path)
         if header is None:
-            note("the first row of {source!r} looks like data, and is read as a row.")
+            notes.append(
+                RecognizedFormat(
+                    "the first row of {source!r} looks like data, and is read as a row.",
+                    source=path,
+                )
+            )
         return Header(skipped, given, frozenset(), body, notes)
     second = body[0] if body else []
     if header is None and marked is None and _is_second_header(second, body[1:]):
         row, how = _joined(row, second, width)
         body, skipped = body[1:], first.ends[1]
-        note(
-            "{source!r} has two rows of names above its rows; {how}.",
-            "If the second is data, pass bg.file_source({source!r}, header=True).",
-            "If the second is data, add --header.",
-            how=how,
+        notes.append(
+            RecognizedFormat(
+                "{source!r} has two rows of names above its rows; {how}.",
+                Cure(
+                    "If the second is data, pass bg.file_source({source!r}, header=True).",
+                    "If the second is data, add --header.",
+                ),
+                source=path,
+                how=how,
+            )
         )
-    found_names, ignored = _named(row, body, width, note)
+    found_names, ignored, said = _named(row, body, width, path)
+    notes += said
     if names:
-        _require_names(names, len(found_names), path)
-        found_names, ignored = tuple(names), frozenset()
+        _require_names(names, len(found_names) - len(ignored), path)
+        stated = iter(names)
+        found_names = tuple(n if n in ignored else next(stated) for n in found_names)
     return Header(skipped, found_names, ignored, body, notes)
 
 
@@ -357,9 +376,10 @@ def _joined(first: Sequence[str], second: Sequence[str], width: int) -> tuple[li
 
 
 def _named(
-    row: Sequence[str], body: Sequence[Sequence[str]], width: int, note: Callable[..., None]
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the names of columns, and those that are to be ignored, with notes about both."""
+    row: Sequence[str], body: Sequence[Sequence[str]], width: int, path: str
+) -> tuple[tuple[str, ...], frozenset[str], list[BayesgenWarning]]:
+    """Return the names of columns, those that are to be ignored, and notes about both."""
+    notes: list[BayesgenWarning] = []
     names = list(row)
     while len(names) > width and not names[-1]:
         names.pop()
@@ -378,22 +398,30 @@ def _named(
         elif j:
             unnamed.append(j)
     if ignored:
-        note(
-            "{which} of {source!r} {have} neither a name nor a cell: ignored.",
-            which=_columns(ignored),
-            have="has" if len(ignored) == 1 else "have",
+        notes.append(
+            RecognizedFormat(
+                "{which} of {source!r} {have} neither a name nor a cell: ignored.",
+                source=path,
+                which=_columns(ignored),
+                have="has" if len(ignored) == 1 else "have",
+            )
         )
     if unnamed:
         every = [j for j, name in enumerate(names) if name == f"Unnamed: {j}" and j not in ignored]
-        note(
-            "{which} of {source!r} {have} no name in the header: read as {columns:listed 20}.",
-            "Name all columns: bg.file_source({source!r}, names=[...]).",
-            "If they are no features, add --drop {columns:option}.",
-            which=_columns(every),
-            have="has" if len(every) == 1 else "have",
-            columns=[names[j] for j in every],
+        notes.append(
+            RecognizedFormat(
+                "{which} of {source!r} {have} no name in the header: read as {columns:listed 20}.",
+                Cure(
+                    "Name all columns: bg.file_source({source!r}, names=[...]).",
+                    "If they are no features, add --drop {columns:option}.",
+                ),
+                source=path,
+                which=_columns(every),
+                have="has" if len(every) == 1 else "have",
+                columns=[names[j] for j in every],
+            )
         )
-    return tuple(names), frozenset(names[j] for j in ignored)
+    return tuple(names), frozenset(names[j] for j in ignored), notes
 
 
 def _columns(positions: Sequence[int]) -> str:

@@ -178,6 +178,9 @@ def test_names_are_as_many_as_columns(write):
             bg.file_source(write(COMMAS), **stated)
     with pytest.raises(InvalidData, match="more than one column named 'a'"):
         bg.file_source(write(COMMAS), names=["a", "a", "b"])
+    # columns that are ignored need none
+    path = write(COMMAS.replace("\n", ",\n"))
+    assert list(read(path, names=["d", "e", "f"])[0]) == ["d", "e", "f"]
 
 
 def test_columns_without_a_name_are_named_as_pandas_names_them(write):
