@@ -20,7 +20,7 @@ from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
 from bayesgen.estimators.bag_of_words import word_counts
-from bayesgen.schema import identifiers, ignored, set_aside, suspicions
+from bayesgen.schema import as_read, identifiers, ignored, set_aside, suspicions
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.header import few_valued
 from bayesgen.table import Table, read_table, read_target
@@ -194,10 +194,9 @@ class LabelledData:
         if odd:
             found = identifiers(table)
             rest = set_aside(table, found)
-            levels = {column.name: len(column.levels) for column in rest.columns}
             # where nothing else is left, the fit says so
             notes = map(ignored, found) if len(found) < len(table.columns) else ()
-            printing.print_warnings([*notes, *suspicions(rest, levels)], apart=True)
+            printing.print_warnings([*notes, *suspicions(rest, as_read(rest))], apart=True)
         return facts
 
     def facts(self, table: Table) -> dict[str, Any]:

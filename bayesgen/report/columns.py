@@ -5,7 +5,7 @@ import numpy as np
 from bayesgen.page import Bar, Cell, Grid
 from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number, share
-from bayesgen.schema import identifiers, ignored, set_aside, suspicions
+from bayesgen.schema import as_read, identifiers, ignored, set_aside, suspicions
 from bayesgen.table import TableColumn
 
 MOST = 1000
@@ -41,8 +41,7 @@ def _odd(subject: Subject, count: np.ndarray) -> list[str]:
     columns = subject.columns
     found = identifiers(subject.table)
     rest = set_aside(subject.table, found)
-    levels = {column.name: len(column.levels) for column in rest.columns}
-    warnings = [*map(ignored, found), *suspicions(rest, levels)]
+    warnings = [*map(ignored, found), *suspicions(rest, as_read(rest))]
     odd = [subject.worded(warning) for warning in warnings]
     for column in columns if len(columns) <= MOST else ():
         cells = column.values[~column.missing]

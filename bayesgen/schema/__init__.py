@@ -24,6 +24,7 @@ from bayesgen.schema.schema import in_numbers as in_numbers
 from bayesgen.schema.schema import reads_as_numbers as reads_as_numbers
 from bayesgen.schema.sparse import Columns as Columns
 from bayesgen.schema.sparse import NumericColumns as NumericColumns
+from bayesgen.schema.suspects import as_read as as_read
 from bayesgen.schema.suspects import blank_text as blank_text
 from bayesgen.schema.suspects import suspicions as suspicions
 from bayesgen.schema.text_cells import are_words as are_words

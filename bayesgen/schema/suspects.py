@@ -14,7 +14,7 @@ from bayesgen.errors import BayesgenWarning, CountsAsMissing, Cure, SuspiciousCo
 from bayesgen.errors.data import SIMILAR_IN_FILE, paired, to_numbers
 from bayesgen.errors.wording import Cells
 from bayesgen.schema.number_forms import NumberForm
-from bayesgen.schema.readings.numbers import Numbers, form_of
+from bayesgen.schema.readings.numbers import Numbers, form_of, reading_of
 from bayesgen.schema.text_cells import form_and_numbers, other_cells
 from bayesgen.table import Name, Table, TableColumn, alike
 
@@ -55,6 +55,12 @@ def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarni
         suspicion = _suspicion(column, n, named=named, first=first)
         found += [] if suspicion is None else [suspicion]
     return found
+
+
+def as_read(table: Table) -> dict[Name, int]:
+    """Return the number of levels of each column, where no likelihood is stated; 0 for numbers."""
+    columns = table.columns
+    return {c.name: 0 if reading_of(c) is not None else len(c.levels) for c in columns}
 
 
 def blank_text(columns: list[Name]) -> CountsAsMissing:

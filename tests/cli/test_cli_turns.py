@@ -238,3 +238,11 @@ def test_what_was_read_is_printed_before_the_fit(typed, monkeypatch, capsys):
     assert "target    class: p 30, q 30" in out
     assert "separated by semicolons" in err and "column 'name' has 60 levels" in err
     assert "--drop name" in err and "--drop key" in err
+
+
+@pytest.mark.filterwarnings("always")
+def test_numbers_that_are_written_as_text_are_said_once_and_are_no_identifiers(typed):
+    rows = [[f"{row[0]}%", f"${1000 + i:,}", *row[2:]] for i, row in enumerate(ROWS)]
+    code, out, err = typed(text(rows, separator=";"))
+    assert code == 0 and "(4 numeric, 0 categorical)" in out
+    assert err.count("read as numbers such as") == 2 and "identifier" not in err
