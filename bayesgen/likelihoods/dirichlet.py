@@ -66,7 +66,9 @@ def widened(x: Block, index: np.ndarray, n_levels: LevelCounts) -> Block:
 
 def without_levels(x: Block, lost: Bool[np.ndarray, "row level"], n_levels: LevelCounts) -> Block:
     """Return codes, missing where their level is lost; lost: the flat levels, of each row."""
-    place = starts(n_levels) + np.maximum(x, 0)
+    if not lost.shape[1]:
+        return x  # no column has a level
+    place = np.where(x < 0, 0, starts(n_levels) + x)
     return np.where(np.take_along_axis(lost, place, axis=1), -1, x)
 
 

@@ -64,7 +64,7 @@ class Text:
             ) from error
         dialect = recognized(head, path, stated, whole=len(head) < HEAD_BYTES)
         text = cls(path, dialect, buffer, (*notes, *dialect.notes))
-        return text._mended() if stated.stray_quotes else text
+        return text.with_closed_quotes() if stated.stray_quotes else text
 
     def fragment(self, form: Any, folders: Any = None) -> Any:
         """Return the rows, as pyarrow reads them; folders: what folders state, an expression."""
@@ -111,7 +111,7 @@ class Text:
             source=self.path,
         )
 
-    def _mended(self) -> Self:
+    def with_closed_quotes(self) -> Self:
         """Return the text in which marks that are not closed are characters of their cells."""
         bad = self.open_lines()
         if not bad:
