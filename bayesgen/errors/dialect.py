@@ -333,8 +333,19 @@ def _rows_k(name: str, package: str) -> str:
     return f"{name}.take(k)" if package == "pyarrow" else f"{_array(name, package)}[k]"
 
 
+def _with_empty_columns(dialect: Dialect) -> str:
+    """Return the code of X with empty columns for those of the fit that it lacks."""
+    if dialect.table == "polars":
+        absent = "name for name in clf.feature_names_in_ if name not in X.columns"
+        return f"X.with_columns(**dict.fromkeys({absent}))"
+    X = "X.to_pandas()" if dialect.table == "pyarrow" else "X"
+    return f"{X}.reindex(columns=clf.feature_names_in_)"
+
+
 FITTED_COLUMNS = Typed(_columns_of_the_fit)
 """X with the columns of the fit alone."""
+WITH_EMPTY = Typed(_with_empty_columns)
+"""X with empty columns for those of the fit that it lacks."""
 REPEATED = Typed(lambda d: f"{_rows_k('X', d.table)}, {_rows_k('y', d.labels)}")
 """The rows and labels at the positions k."""
 KEPT = Typed(lambda d: f"{_chosen('X', d.table)}, {_chosen('y', d.labels)}")

@@ -7,7 +7,7 @@ import numpy as np
 
 from bayesgen.errors import CountsAsMissing, Cure, InvalidData, warn
 from bayesgen.errors.data import TABLE
-from bayesgen.errors.dialect import FITTED_COLUMNS, renamed
+from bayesgen.errors.dialect import FITTED_COLUMNS, WITH_EMPTY, renamed
 from bayesgen.table import SPARSE, Name, Names, Table, TableColumn
 from bayesgen.table.columns import missing_column
 
@@ -134,8 +134,8 @@ def _absent_warning(absent: tuple, n_columns: int) -> CountsAsMissing:
     add = "Add what is known to X"
     if all(isinstance(name, str) for name in absent):
         add += (
-            "; X.reindex(columns=clf.feature_names_in_) adds empty columns without this warning, "
-            "as None for each of them does in a dict"
+            "; {with_empty} adds empty columns without this warning, as None for each of them does "
+            "in a dict"
         )
     return CountsAsMissing(
         "{table} lacks {columns:len} of the {n_columns:,} fitted columns, the {columns:named "
@@ -145,6 +145,7 @@ def _absent_warning(absent: tuple, n_columns: int) -> CountsAsMissing:
         columns=absent,
         n_columns=n_columns,
         count="it counts" if len(absent) == 1 else "they count",
+        with_empty=WITH_EMPTY,
     )
 
 

@@ -107,6 +107,9 @@ CASES = {
     ),
     "groups": (DOSE, naive(groups="x1"), FRAMES),
     "another name": (DOSE, renamed, FRAMES),
+    "bounds": ([*(f"{dose:.1f}" for dose in DOSE[:-1]), "< 5"], naive(), FRAMES),
+    "ranges": ([f"{n}-{n + 4}" for n in range(N)], naive(), FRAMES),
+    "code among amounts": ([*(f"${1000 + n:,}" for n in range(N - 1)), "?"], naive(), FRAMES),
 }
 FIRST = {"missing counts": RNG.poisson(2, N), "missing words": RNG.poisson(2, N)}
 FIRST["fractions"] = RNG.integers(0, 3, N)
@@ -278,3 +281,16 @@ def test_the_outermost_call_with_rows_is_the_one_that_is_answered():
     assert "pass ⟦X.with_columns(" in str(found)
     assert dialect.CALL.get() is None
     assert wording.Writer("python", wording.Place()).dialect == dialect.Dialect()
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_empty_columns_are_added_in_the_dialect_of_the_table(kind):
+    whole = TABLES[kind]({"x0": DOSE, "x1": text("u", "v")})
+    clf, X = naive()(whole, Y), TABLES[kind]({"x0": DOSE})
+    with pytest.warns(errors.CountsAsMissing) as warned:
+        expected = clf.predict_proba(X)
+    (code,) = pieces(warned[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = clf.predict_proba(eval(code, {"X": X, "clf": clf}))
+    np.testing.assert_array_equal(found, expected)
