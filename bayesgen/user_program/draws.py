@@ -23,6 +23,7 @@ from bayesgen.user_program.program import (
     is_drawn,
     is_joint,
     log_prob,
+    reduced,
     split,
 )
 from bayesgen.user_program.refusals import missing_at
@@ -149,9 +150,14 @@ def without_density(
     """
     from jax import jit
 
+    joint: dict[str, bool] = {}
+
     def densities(point: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
-        every = program.densities(x, y, given(point))
-        return {name: density for name, density in every.items() if name not in point}
+        trace = program.sites(x, y, given(point))
+        sites = {n: site for n, site in trace.items() if site["type"] == "sample"}
+        # known while it is traced, when no distribution looks at its values
+        joint.update({name: is_joint(site["fn"]) for name, site in sites.items()})
+        return {name: reduced(site) for name, site in sites.items() if name not in point}
 
     start = "its priors"
     for site, density in evaluated(jit(densities), dict(point), dict(x), y).items():
@@ -162,8 +168,7 @@ def without_density(
             start = f"site {site!r}"
             continue
         if with_nan(take_rows(x, wrong), len(wrong)).all():
-            cells = program.sites(dict(x), y, given(point))[site]["fn"]
-            return missing_at(site, numbers[wrong].tolist(), joint=is_joint(cells))
+            return missing_at(site, numbers[wrong].tolist(), joint=joint[site])
         return InvalidProgram(
             "site {site!r} gives the log density {density} in {where:named row}.",
             "The row holds a value that the distribution does not allow (its support), or the "

@@ -74,7 +74,8 @@ def test_ctrl_c_always_ends(moment, tmp_path):
     assert process.stderr.readline() == "ready\n"
     time.sleep(float(seconds))
     process.send_signal(signal.SIGINT)
-    assert ended(process) == ""
+    # what was read may have been printed
+    assert [line.split()[0] for line in ended(process).splitlines()] in ([], ["data", "target"])
     assert not list(tmp_path.iterdir())
 
 

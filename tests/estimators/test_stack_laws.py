@@ -146,7 +146,8 @@ def law_forget(name, folder):
     frames = [X, more.X]
     X = np.concatenate(frames) if isinstance(X, np.ndarray) else pd.concat(frames)
     weight = None if rows.weight is None else np.append(rows.weight, more.weight)
-    stack = Rows(X, np.append(rows.y, more.y), weight, rows.members).fit()
+    y = np.append(rows.y, more.y)
+    stack = Rows(X, y, weight, rows.members, rows.options).fit()
     require_equal(stack.forget(more.X, more.y, more.weight), name)
 
 
