@@ -46,3 +46,11 @@ def test_more_columns_than_rows_under_a_proper_prior(rng):
     for make in (bg.NaiveBayes, bg.LDA, bg.QDA):
         accuracy = make().fit(X, y).score(new, np.arange(200) % 2)
         assert accuracy > 0.8
+
+
+@pytest.mark.parametrize("members", [["naive"], [bg.NaiveBayes(), bg.LDA()]])
+def test_a_warning_of_a_member_points_at_the_call_of_the_user(members):
+    X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 7.0] * 8, "b": [*range(30), 40, 50]})
+    with pytest.warns(errors.SuspiciousColumn, match="'b' holds integers that rise") as caught:
+        bg.StackedClassifier(members, progress=False).fit(X, ["sick", "well"] * 16)
+    assert {warning.filename for warning in caught} == {__file__}
