@@ -11,8 +11,9 @@ from bayesgen.errors.wording import Cure, Language, Place, Words, Writer
 from bayesgen.typing import Self
 
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__.removesuffix(".py")
-"""Files that no warning points to: the library, and the one that runs `deduplicate_warnings`. Python
-3.13 takes no whole name for a prefix, so that its ending is left off."""
+"""Files that no warning points to: the library, and the one that runs `deduplicate_warnings`.
+
+Its ending is left off, since Python 3.13 takes no whole name for a prefix."""
 
 
 class Message:

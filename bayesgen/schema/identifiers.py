@@ -9,7 +9,7 @@ import numpy as np
 from bayesgen.errors import Cure, InvalidData, SuspiciousColumn, Words
 from bayesgen.errors.data import TABLE
 from bayesgen.schema.readings.numbers import reading_of
-from bayesgen.schema.suspects import FEW_ROWS, are_ranges
+from bayesgen.schema.suspects import FEW_ROWS, are_ranges, has_units
 from bayesgen.schema.text_cells import are_words
 from bayesgen.table import Name, Table, TableColumn, missing_column
 
@@ -23,11 +23,6 @@ WORDS = 5
 
 ZEROS = re.compile(r"0\d+")
 """Digits after a zero: a code, though all of it are digits."""
-
-AMOUNT = re.compile(r"([^\w]*)[\d.,\s]*\d([^\d]*)")
-"""A number between marks and a unit, which is no name of a row."""
-UNITS = 3
-"""Different marks and units, at most, of a column of amounts."""
 
 
 def identifiers(table: Table, kept: Collection[object] = ()) -> list[TableColumn]:
@@ -140,6 +135,4 @@ def _is_identifier(column: TableColumn) -> bool:
         return False
     if any(ZEROS.fullmatch(level) for level in levels):
         return True
-    amounts = [found.groups() for level in levels if (found := AMOUNT.fullmatch(level))]
-    measured = len(amounts) >= NEARLY * len(levels) and len({*amounts}) <= UNITS
-    return are_words(column) and not measured
+    return are_words(column) and not has_units(column)

@@ -13,7 +13,7 @@ import numpy as np
 from bayesgen.errors import BayesgenWarning, CountsAsMissing, Cure, SuspiciousColumn
 from bayesgen.errors.data import SIMILAR_IN_FILE, paired, to_numbers
 from bayesgen.errors.wording import Cells
-from bayesgen.schema.number_forms import NumberForm
+from bayesgen.schema.number_forms import NumberForm, apart
 from bayesgen.schema.readings.numbers import Numbers, form_of, reading_of
 from bayesgen.schema.text_cells import form_and_numbers, other_cells
 from bayesgen.table import Name, Table, TableColumn, alike
@@ -30,6 +30,8 @@ RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|\u2013|to)\s*(\d+(?:\.\d+)?)(?:\s*[^
 """A text such as "735-739" or "1 to 5 years"."""
 FEWEST = 3
 """Different ranges in a column of such, and different numbers beside a mark such as "?"."""
+MOST_UNITS = 3
+"""Different units, at most, of numbers that are not names."""
 BOUND = re.compile(r"[<>\u2264\u2265]=?\s*\d[\d.,]*|\d[\d.,]*\s*\+")
 """A text such as "< 5" or "90+"."""
 DROP = "Leave it out: --drop {column:option}."
@@ -114,6 +116,8 @@ def _suspicion(
             return _text_numbers(found.name, other_cells(found, number), len(seen), form)
         if are_ranges(found):
             return _ranges(found)
+        if has_units(found):
+            return _units(found)
     if n_rows > FEW_ROWS and 2 * n_levels > n_rows:
         return SuspiciousColumn(
             "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an "
@@ -206,6 +210,35 @@ def _ranges(found: TableColumn) -> SuspiciousColumn:
         ),
         column=found.name,
         range=next(filter(_is_range, found.levels)),
+    )
+
+
+def has_units(found: TableColumn) -> bool:
+    """Return whether nearly all cells are numbers, in several units: no form makes them alike."""
+    parts = [apart(str(level)) for level in found.levels]
+    seen = np.array([one is not None for one in parts])[found.values[found.values >= 0]]
+    units = {one.key for one in parts if one is not None}
+    amounts = len(parts) >= FEWEST_NUMBERS and seen.mean() >= NUMBERS_SHARE
+    return bool(amounts and 1 < len(units) <= MOST_UNITS)
+
+
+def _units(found: TableColumn) -> SuspiciousColumn:
+    """Return the warning of a column of numbers in several units, which are read as levels."""
+    first = {}
+    for code in found.values[found.values >= 0]:
+        parts = apart(str(found.levels[code]))
+        if parts is not None:
+            first.setdefault(parts.key, found.levels[code])
+    return SuspiciousColumn(
+        "column {column!r} holds numbers in several units, {cells:listed}, which are read as "
+        "levels.",
+        Cure(
+            "For numbers, write all of them in one unit. If levels are meant, pass {column:as "
+            "category}.",
+            "For numbers, write all of them in one unit into the file.",
+        ),
+        column=found.name,
+        cells=list(first.values()),
     )
 
 

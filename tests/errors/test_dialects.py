@@ -109,6 +109,7 @@ CASES = {
     "another name": (DOSE, renamed, FRAMES),
     "bounds": ([*(f"{dose:.1f}" for dose in DOSE[:-1]), "< 5"], naive(), FRAMES),
     "ranges": ([f"{n}-{n + 4}" for n in range(N)], naive(), FRAMES),
+    "units": ([f"{n} kg" if n % 3 else f"{n},000 g" for n in range(1, N + 1)], naive(), FRAMES),
     "code among amounts": ([*(f"${1000 + n:,}" for n in range(N - 1)), "?"], naive(), FRAMES),
 }
 FIRST = {"missing counts": RNG.poisson(2, N), "missing words": RNG.poisson(2, N)}

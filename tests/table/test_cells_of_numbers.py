@@ -362,3 +362,15 @@ def test_labels_that_differ_by_blanks_are_one_and_keep_a_name_of_rows():
     assert clf.classes_.tolist() == ["no ", "yes "]
     percent = Y.map({"no": "5 %", "yes": "7 %"})
     assert fitted(X, percent).classes_.tolist() == ["5 %", "7 %"]
+
+
+@pytest.mark.parametrize("other", ["{:g} g", "{:g}"])
+def test_numbers_in_several_units_are_told_so_and_stay_levels(other):
+    cells = [(f"{i + 1} kg" if i % 4 else other.format(1000 * i + 1)) for i in range(N)]
+    T = X.assign(x=cells)
+    with pytest.warns(SuspiciousColumn) as caught:
+        clf = bg.NaiveBayes().fit(T, Y)
+    (said,) = {str(warning.message) for warning in caught if "'x'" in str(warning.message)}
+    assert "numbers in several units" in said and "'2 kg'" in said and "identifier" not in said
+    assert not reads_as_numbers(read_table(T).columns[list(T).index("x")])
+    assert "x" in clf.state_.schema.used()
