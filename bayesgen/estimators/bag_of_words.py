@@ -25,6 +25,7 @@ from bayesgen.estimators.column_blocks import Blocks, Unseen
 from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Asked, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
@@ -204,9 +205,9 @@ class BagOfWords(Classifier):
         table = super()._read(counts, reset=True)
         return table if self._known_words is None else named(table, self._known_words)
 
-    def _without_identifiers(self, table: Table) -> Table:
+    def _without_identifiers(self, rows: TrainingRows) -> TrainingRows:
         # columns are counts; one of texts has a sentence of its own
-        return table
+        return rows
 
     def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
         """Return a vectorizer fitted to texts, and their counts."""

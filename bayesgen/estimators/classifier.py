@@ -565,7 +565,7 @@ class Classifier(Estimator):
 
     def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
         """Return the prior, with the guesses that are not stated from the first rows X, y."""
-        rows = self._training_rows(X, y, None, reset=True).labelled
+        rows = self._without_identifiers(self._training_rows(X, y, None, reset=True)).labelled
         return self._recipe().prior(rows)
 
     # -- new populations ---------------------------------------------------------------------------

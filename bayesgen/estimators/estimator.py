@@ -220,6 +220,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.present) < 2:
             raise fewer_than_two_classes(rows)
+        rows = self._without_identifiers(rows)
         recipe = self._recipe()
         seed = recipe.drawn_seed()
         waiting = recipe.waiting(recipe.first_state(rows, classes))
@@ -261,6 +262,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         reset = not hasattr(self, "fitted_")
         rows = read(functools.partial(self._training_rows, reset=reset))
         if rows is not None:
+            rows = self._without_identifiers(rows) if reset else rows
             waiting, self._seed, _ = self._accumulated(rows)
             self._wait(waiting)
 
@@ -400,20 +402,23 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if reset:
             only = column_keys(self.likelihood) if self.remainder == "drop" else None
-            table = validation.read(self, X, reset=True, only=only)
-            return self._without_identifiers(table)
+            return validation.read(self, X, reset=True, only=only)
         table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
         self._check_columns(table)
         return table
 
-    def _without_identifiers(self, table: Table) -> Table:
-        """Return a table of the first rows in which no likelihood reads identifiers, of which warn.
+    def _without_identifiers(self, rows: TrainingRows) -> TrainingRows:
+        """Return rows of which no likelihood reads identifiers, with a warning of each.
+
+        These are known where all rows are: the first ones of a `partial_fit` may all differ in a
+        column of many levels, which later rows share.
 
         Raises:
             InvalidData: there is no other feature.
         """
+        table = rows.table
         if not table.has_many_levels:
-            return table
+            return rows
         groups = getattr(self, "groups", None)
         kept = self._stated_columns() | ({groups} if isinstance(groups, str | int) else set())
         found = identifiers(table, kept)
@@ -421,7 +426,7 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
             raise no_feature_left(found)
         for column in found:
             warn(ignored(column))
-        return set_aside(table, found)
+        return dataclasses.replace(rows, table=set_aside(table, found)) if found else rows
 
     def _stated_columns(self) -> set[object]:
         """Return the names and positions of the columns whose likelihood is stated."""

@@ -406,7 +406,7 @@ class StackedClassifier(Classifier):
         Their structure, power transforms, bins and kernels are those of the sample, each of whose
         rows is left out of the statistics with the weight that it has in them.
         """
-        classes = rows.classes
+        classes, rows = rows.classes, self._without_identifiers(rows)
         listed, wide = self._new_members(rows, classes), self._left_out_as_wide(rows.table)
         members, failed = self._tried(listed, lambda one: one.member.fit(rows, classes))
         # by which the rows of the source are read
@@ -474,7 +474,8 @@ class StackedClassifier(Classifier):
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to rows; classes: sorted, including those of the rows."""
-        rows = rows.by_content()
+        # by all rows, of which the next call may have more
+        kept, rows = rows.by_content(), self._without_identifiers(rows).by_content()
         listed, wide = self._new_members(rows, classes), self._left_out_as_wide(rows.table)
         judged = judged_rows((rows,), classes, _width(rows.table))
         positions = rows.positions().tolist()
@@ -486,7 +487,9 @@ class StackedClassifier(Classifier):
                 return Judged(member.with_stated_prior(), scores)
 
         found, failed = self._tried(listed, judge)
-        return self._finish_stack(listed, found, judged, rows, wide | failed)
+        self._finish_stack(listed, found, judged, rows, wide | failed)
+        self._training = (kept.to_keep(table=True),)
+        return self
 
     def _blocks(self, table: Table) -> Blocks:
         return {
@@ -636,7 +639,6 @@ class StackedClassifier(Classifier):
         for classifier in self.members_.values():
             vars(classifier).update(self._noted_columns())
         self.classes_, self.left_out_ = classes, left_out
-        self._training = (rows.to_keep(table=True),)
         self._weighed = weighed
         self._weighed = weighed.with_details(self._unlabelled_details(rows))
         return self
@@ -672,14 +674,11 @@ class StackedClassifier(Classifier):
         self.members_ = {name: one._holding(parts[name]) for name, one in self.members_.items()}
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        states = [] if reset else [member.state_ for member in self.members_.values()]
-        aside = {name for state in states for name in state.schema.aside}
-        table = validation.read(self, X, reset=reset, skip=aside)
+        table = validation.read(self, X, reset=reset)
         if table.is_sparse:
             raise sparse_for(type(self).__name__)
-        if reset:
-            return self._without_identifiers(table)
-        self._check_columns(table)
+        if not reset:
+            self._check_columns(table)
         return table
 
     def _stated_columns(self) -> set[object]:

@@ -50,7 +50,12 @@ def test_a_fit_with_an_identifier_is_the_fit_without_it(make, tmp_path):
         np.testing.assert_array_equal(silently(clf.predict_proba, other), wanted)
     clf.save(tmp_path / "m.bgm")
     np.testing.assert_array_equal(bg.load(tmp_path / "m.bgm").predict_proba(rows), wanted)
-    silently(clf.partial_fit, rows[:30], Y[:30])
+    more = rows[:30].assign(name=[f"another {i}" for i in range(30)])
+    if isinstance(clf, bg.StackedClassifier):  # is fitted anew to all rows
+        with pytest.warns(SuspiciousColumn, match="'name' has 150 levels in 150 rows; .* ignored"):
+            clf.partial_fit(more, Y[:30])
+    else:
+        silently(clf.partial_fit, more, Y[:30])
     again = MAKES[make]().fit(X, Y).partial_fit(X[:30], Y[:30])
     np.testing.assert_array_equal(clf.predict_proba(rows), again.predict_proba(X))
 
@@ -188,3 +193,21 @@ def test_the_command_line_says_it_first_and_its_advice_works(tmp_path, monkeypat
     assert "add --columns msg --model bag-of-words" in printed.err
     assert "Normal for x" in printed.out and "Categorical" not in printed.out
     assert main([*fit, "--columns", "msg", "--model", "bag-of-words"]) == 0
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+@pytest.mark.parametrize(
+    "make", [bg.NaiveBayes, lambda: bg.StackedClassifier(["naive", "bins"], progress=False)]
+)
+def test_levels_that_the_first_rows_do_not_share_are_levels_in_any_split(make):
+    """All of the first rows differ in a column of which later rows share the levels."""
+    rng = np.random.default_rng(0)
+    ward = np.r_[0:24, rng.integers(24, size=176)]
+    y = np.where(rng.random(200) < 0.2 + 0.6 * (ward % 2), "ill", "well")
+    X = pd.DataFrame({"ward": [f"w{k}" for k in ward], "dose": rng.normal(size=200)})
+    whole, parts = make().fit(X, y), make()
+    for rows in (slice(0, 24), slice(24, 90), slice(90, 200)):
+        parts.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+    alone = make().fit(X[["dose"]], y).predict_proba(X[["dose"]])
+    assert np.abs(whole.predict_proba(X) - alone).max() > 0.1
