@@ -132,6 +132,11 @@ TWO_TURNS = {
         ["--not-missing NA"],
         {"NA": 6, "p": 30, "q": 24},
     ),
+    "two columns of one name": (
+        text(head=['"a, in cm"', "b", '"a, in cm"', "d", "class"]),
+        ['--names \'"a, in cm",b,"a, in cm.1",d,class\''],
+        CLASSES,
+    ),
     "a first row that looks like data": (
         text([["1.5", "2.5", "p"]] * 30 + [["2.5", "2.5", "q"]] * 30, head=["1.0", "2.0", "p"]),
         ["--header", "--target p"],
