@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.plots.style import INK, Axes, color, in_legend, line, pyplot
+from bayesgen.plots.style import INK, TURNED, Axes, color, in_legend, line, pyplot
 from bayesgen.schema import in_numbers
 from bayesgen.table import Table, TableColumn, read_table
 
@@ -235,5 +235,5 @@ def _draw_bars(
         )
     names = [str(level) for level in levels]
     long = max(map(len, names)) > 6 or len(names) > 5
-    ax.set_xticks(place, names, rotation=30 if long else 0)
+    ax.set_xticks(place, names, **(TURNED if long else {}))
     return centers
