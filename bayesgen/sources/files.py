@@ -343,6 +343,7 @@ def _readable(file: OpenFile | str) -> Generator[None]:
         if invalid is None or text is None:
             if text is not None:
                 text.require_closed_quotes()
+                text.require_even_rows()
             raise InvalidData(
                 "cannot read {source!r} as a table: {reason}.",
                 "Write the file again, or leave it out; a CSV file is text in UTF-8 (in Excel: "
