@@ -128,7 +128,8 @@ class Text:
         if not uneven:
             return
         raise InvalidData(
-            "{source!r} has {width:,} columns, and another number of cells in {rows}: {lines}{more}.",
+            "{source!r} has {width:,} columns, and another number of cells in {rows}: "
+            "{lines}{more}.",
             "Put quotation marks around a cell that holds {separator!r}, and write every cell of a "
             "row, the missing ones as empty.",
             source=self.path,
