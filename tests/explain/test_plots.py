@@ -199,7 +199,7 @@ def test_given_axes_are_used(iris):
 
 def test_a_picture_of_two_columns_needs_numbers(titanic):
     clf, X, y = titanic
-    with pytest.raises(InvalidData, match="two numeric columns, such as two of 'age'"):
+    with pytest.raises(InvalidData, match="two numeric columns; X has 'age'"):
         clf.plot_regions(X, y, ("age", "sex"))
     with pytest.raises(InvalidData, match="no column 'name'"):
         clf.plot_features(X, y, features=["name"])
