@@ -403,10 +403,12 @@ def test_arff_is_read(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "package"), [(b"\xd0\xcf\x11\xe0" + bytes(600), "xlrd"), (None, "openpyxl")]
+    ("content", "package"),
+    [(b"\xd0\xcf\x11\xe0" + bytes(600), "python-calamine"), (None, "openpyxl")],
 )
 def test_workbooks_name_the_package_that_reads_them(content, package, write, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in ("xlrd", package.replace("-", "_")):
+        monkeypatch.setitem(sys.modules, name, None)
     path = write(content or workbook(), "rows.xls" if content else "rows.xlsx")
     with pytest.raises(MissingPackage, match=f"Type: pip install {package}, or save the sheet"):
         bg.file_source(path)
