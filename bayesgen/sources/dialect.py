@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bayesgen.errors import BayesgenWarning, Cure, InvalidData, RecognizedFormat
+from bayesgen.errors import BayesgenWarning, Cure, InvalidData
 from bayesgen.errors.data import duplicate_names
+from bayesgen.sources import notes as said
 from bayesgen.sources.header import Header, header_of
 from bayesgen.sources.words import NULLS
 
@@ -32,15 +33,6 @@ CODE = re.compile(r"0\d+")
 
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Bytes at the beginning of a text -> its encoding, whose decoder leaves them out."""
-
-CALLED = {
-    "cp1252": "Windows-1252, which contains Latin-1",
-    "latin-1": "Latin-1",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
-}
-"""Encoding other than UTF-8 -> how a note calls it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,34 +106,14 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
     if not whole and len(lines) > 1:
         lines.pop()
     notes: list[BayesgenWarning] = []
-    if stated.encoding is None and encoding in CALLED:
-        notes.append(
-            RecognizedFormat(
-                "{source!r} is not UTF-8; it is read as {encoding}.",
-                Cure(
-                    "If letters come out wrong, pass bg.file_source({source!r}, encoding='...').",
-                    "If letters come out wrong, add --encoding with the right one.",
-                ),
-                source=path,
-                encoding=CALLED[encoding],
-            )
-        )
+    if stated.encoding is None and encoding in said.CALLED:
+        notes.append(said.encoding_is(path, encoding))
     default = "\t" if ".tsv" in path.lower()[-8:] else ","
     declared = _declared_separator(lines)
     separator = stated.separator or declared or separator_of(_below_comments(lines), default)
     if separator != (stated.separator or default):
-        notes.append(
-            RecognizedFormat(
-                "cells of {source!r} are separated by {mark}.",
-                Cure(
-                    "If not, pass bg.file_source({source!r}, separator=...).",
-                    "If not, state the mark after --sep.",
-                ),
-                source=path,
-                mark={";": "semicolons", "\t": "tabs", "|": "'|'", ",": "commas"}.get(separator),
-            )
-        )
-    if stated.separator is None and separator == default:
+        notes.append(said.separator_is(path, separator))
+    elif stated.separator is None:
         _refuse_blanks(_below_comments(lines), path, separator)
     header = header_of(
         lines,
@@ -151,34 +123,24 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
         names=stated.names,
         declared=declared is not None,
     )
-    notes += header.notes
     if len(set(header.names)) < len(header.names):
         raise duplicate_names(header.names, path)
+    notes += header.notes
     decimal = stated.decimal or _decimal_of(header, separator)
     if decimal == "," and stated.decimal is None:
-        notes.append(
-            RecognizedFormat(
-                "decimals of {source!r} follow a comma.",
-                Cure(
-                    "If commas separate thousands, pass bg.file_source({source!r}, decimal='.').",
-                    "If commas separate thousands, add --decimal='.' to the command.",
-                ),
-                source=path,
-            )
-        )
+        notes.append(said.decimals_follow_a_comma(path))
+    mark = re.escape(separator)
     return Dialect(
         encoding,
         separator,
         decimal,
-        header.skipped,
-        header.names,
-        header.ignored,
-        _codes(header, stated.nulls),
-        stated.nulls,
-        bool(
-            re.search(rf"(?:^|{re.escape(separator)}) | (?:{re.escape(separator)}|$)", text, re.M)
-        ),
-        tuple(notes),
+        skipped=header.skipped,
+        names=header.names,
+        ignored=header.ignored,
+        codes=_codes(header, stated.nulls),
+        nulls=stated.nulls,
+        padded=bool(re.search(rf"(?:^|{mark}) | (?:{mark}|$)", text, re.M)),
+        notes=tuple(notes),
     )
 
 

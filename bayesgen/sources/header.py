@@ -7,8 +7,9 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from bayesgen.errors import BayesgenWarning, Cure, InvalidData, RecognizedFormat, Words
+from bayesgen.errors import BayesgenWarning, Cure, InvalidData, Words
 from bayesgen.errors.wording import listed
+from bayesgen.sources import notes as said
 from bayesgen.sources.words import NULLS
 
 SAMPLE = 1000
@@ -67,92 +68,38 @@ def header_of(
     Raises:
         InvalidData: the first row looks like data; names do not fit the columns.
     """
-    notes: list[BayesgenWarning] = []
-    above, comments = _above(lines, declared=declared)
-    first = _Rows(lines, above, separator)
-    if not first.rows and comments:  # nothing but comments: the last one may be the header
-        above, comments = comments[-1], comments[:-1]
-        first = _Rows(lines, above, separator)
-    titles = _titles(first) if header is None and not names else 0
-    if titles:
-        above = first.ends[titles - 1]
-        first = _Rows(lines, above, separator)
-        notes.append(
-            RecognizedFormat(
-                "{count} above the header of {source!r} {hold} one cell and {are} left out.",
-                Cure(
-                    "If it is the header, pass bg.file_source({source!r}, header=True).",
-                    "If it is the header, add --header.",
-                ),
-                source=path,
-                count="1 line" if titles == 1 else f"{titles} lines",
-                hold="holds" if titles == 1 else "hold",
-                are="is" if titles == 1 else "are",
-            )
-        )
-    width = first.width
-    head, body = first.rows[:1], first.rows[1:]
-    row = head[0] if head else []
+    top = _Top.of(lines, separator, declared=declared, titled=header is None and not names)
+    first, comments = top.first, top.comments
+    row, body = (first.rows[0], first.rows[1:]) if first.rows else ([], [])
+    notes = [said.titles_left_out(path, top.titles)] if top.titles else []
     marked = _header_that_begins_with_a_mark(lines, comments, separator, row, body)
     if marked is not None:
-        comments = [i for i in comments if i != comments[-1]]
-        row, body, skipped = marked, first.rows, above
-        found = True
-        notes.append(
-            RecognizedFormat(
-                "the header of {source!r} begins with #, which is no part of the first name.",
-                source=path,
-            )
-        )
-    else:
-        skipped = first.ends[0] if head else above
-        found = not looks_like_data(row, body) if header is None else header
+        notes.append(said.header_begins_with_a_mark(path))
+        comments = comments[:-1]
     if comments:
-        notes.append(
-            RecognizedFormat(
-                "{count} above the header of {source!r} {begin} with # and {are} left out.",
-                source=path,
-                count="1 line" if len(comments) == 1 else f"{len(comments)} lines",
-                begin="begins" if len(comments) == 1 else "begin",
-                are="is" if len(comments) == 1 else "are",
-            )
-        )
-    if header is None and not names and not found:
-        raise _no_header(path, row, body, width)
-    if not found:
-        body, skipped = first.rows, above
-        given = tuple(names) if names else tuple(f"x{j}" for j in range(width))
-        _require_names(given, width, path)
+        notes.append(said.comments_left_out(path, len(comments)))
+    if marked is not None:
+        row, body, skipped = marked, first.rows, top.above
+    elif looks_like_data(row, body) if header is None else not header:
+        if header is None and not names:
+            raise _no_header(path, row, body, first.width)
         if header is None:
-            notes.append(
-                RecognizedFormat(
-                    "the first row of {source!r} looks like data, and is read as a row.",
-                    source=path,
-                )
-            )
-        return Header(skipped, given, frozenset(), body, notes)
-    second = body[0] if body else []
-    if header is None and marked is None and _is_second_header(second, body[1:]):
-        row, how = _joined(row, second, width)
-        body, skipped = body[1:], first.ends[1]
-        notes.append(
-            RecognizedFormat(
-                "{source!r} has two rows of names above its rows; {how}.",
-                Cure(
-                    "If the second is data, pass bg.file_source({source!r}, header=True).",
-                    "If the second is data, add --header.",
-                ),
-                source=path,
-                how=how,
-            )
-        )
-    found_names, ignored, said = _named(row, body, width, path)
-    notes += said
+            notes.append(said.first_row_is_data(path))
+        given = tuple(names or (f"x{j}" for j in range(first.width)))
+        _require_names(given, first.width, path)
+        return Header(top.above, given, frozenset(), first.rows, notes)
+    else:
+        skipped = first.ends[0] if first.rows else top.above
+        if header is None and body and _is_second_header(body[0], body[1:]):
+            row, how = _joined(row, body[0], first.width)
+            body, skipped = body[1:], first.ends[1]
+            notes.append(said.two_rows_of_names(path, how))
+    found, ignored, unclear = _named(row, body, first.width, path)
     if names:
-        _require_names(names, len(found_names) - len(ignored), path)
+        _require_names(names, len(found) - len(ignored), path)
         stated = iter(names)
-        found_names = tuple(n if n in ignored else next(stated) for n in found_names)
-    return Header(skipped, found_names, ignored, body, notes)
+        found = tuple(name if name in ignored else next(stated) for name in found)
+    return Header(skipped, found, ignored, body, [*notes, *unclear])
 
 
 class _Rows:
@@ -177,6 +124,41 @@ class _Rows:
         """The number of cells of most rows below the first."""
         sizes = collections.Counter(map(len, self.rows[1:] or self.rows))
         return max(sizes, key=lambda size: sizes[size], default=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Top:
+    """The beginning of a text.
+
+    above: lines above the first that may be a header. comments: those of them that begin with #.
+    titles: rows of one cell among them. first: the rows below.
+    """
+
+    above: int
+    comments: Sequence[int]
+    titles: int
+    first: _Rows
+
+    @classmethod
+    def of(cls, lines: Sequence[str], separator: str, *, declared: bool, titled: bool) -> "_Top":
+        """Return the beginning of a text.
+
+        Args:
+            lines: of the text.
+            separator: between cells.
+            declared: whether the first line states it.
+            titled: whether titles may stand above the header.
+        """
+        above, comments = _above(lines, declared=declared)
+        first = _Rows(lines, above, separator)
+        if not first.rows and comments:  # nothing but comments: the last one may be the header
+            above, comments = comments[-1], comments[:-1]
+            first = _Rows(lines, above, separator)
+        titles = _titles(first) if titled else 0
+        if titles:
+            above = first.ends[titles - 1]
+            first = _Rows(lines, above, separator)
+        return cls(above, comments, titles, first)
 
 
 def _above(lines: Sequence[str], *, declared: bool) -> tuple[int, list[int]]:
@@ -398,33 +380,8 @@ def _named(
         elif j:
             unnamed.append(j)
     if ignored:
-        notes.append(
-            RecognizedFormat(
-                "{which} of {source!r} {have} neither a name nor a cell: ignored.",
-                source=path,
-                which=_columns(ignored),
-                have="has" if len(ignored) == 1 else "have",
-            )
-        )
+        notes.append(said.columns_ignored(path, ignored))
     if unnamed:
         every = [j for j, name in enumerate(names) if name == f"Unnamed: {j}" and j not in ignored]
-        notes.append(
-            RecognizedFormat(
-                "{which} of {source!r} {have} no name in the header: read as {columns:listed 20}.",
-                Cure(
-                    "Name all columns: bg.file_source({source!r}, names=[...]).",
-                    "If they are no features, add --drop {columns:option}.",
-                ),
-                source=path,
-                which=_columns(every),
-                have="has" if len(every) == 1 else "have",
-                columns=[names[j] for j in every],
-            )
-        )
+        notes.append(said.columns_unnamed(path, [names[j] for j in every], every))
     return tuple(names), frozenset(names[j] for j in ignored), notes
-
-
-def _columns(positions: Sequence[int]) -> str:
-    """Return "column 3" or "columns 2, 3", counted from 1."""
-    noun = "column" if len(positions) == 1 else "columns"
-    return f"{noun} {listed([j + 1 for j in positions], 20)}"
