@@ -182,7 +182,7 @@ def test_empirical_is_the_frequencies_of_the_fit():
 
 
 def test_a_number_is_no_statement():
-    with pytest.raises(InvalidArgument, match="probabilities"):
+    with pytest.raises(InvalidArgument, match="class_prior holds 1 number; y has 2 classes"):
         bg.NaiveBayes().fit(X[NUMBERS], Y).with_class_prior(2.0)
     with pytest.raises(InvalidArgument, match="class_prior is 'even'"):
         bg.NaiveBayes().fit(X[NUMBERS], Y).with_class_prior("even")
