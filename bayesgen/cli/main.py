@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bayesgen.cli import printing
 from bayesgen.cli.compare import compare_methods
-from bayesgen.cli.data import list_datasets
+from bayesgen.cli.datasets import list_datasets
 from bayesgen.cli.fit import fit_model, merge_models
 from bayesgen.cli.options import TYPED
 from bayesgen.cli.predict import predict_rows

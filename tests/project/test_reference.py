@@ -14,9 +14,10 @@ LISTED = set(re.findall(r"^ +(?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)) | set(
     re.findall(r"^\.\. auto\w+:: (?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)
 )
 PUBLIC = {
-    name: found
-    for name, found in vars(bg).items()
-    if getattr(found, "__module__", "").startswith("bayesgen.")
+    name: getattr(bg, name)
+    for name in dir(bg)
+    if getattr(getattr(bg, name), "__module__", "").startswith("bayesgen.")
+    and not name.startswith("__")
 }
 CLASSES = [found for found in PUBLIC.values() if inspect.isclass(found)]
 

@@ -6,12 +6,12 @@ points of it, are within ERROR. Source: Trefethen, Approximation Theory and Appr
 (2013), chapters 3 and 8.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.polynomial import Chebyshev, Polynomial
-from scipy.interpolate import PPoly
 
 TERMS, PIECES = 12, 32
 """Coefficients of a polynomial, and pieces at the start. Log densities of 128 kernels and a Student
@@ -31,9 +31,6 @@ POINTS = np.append(np.cos(ANGLES), (-1.0, 1.0))
 COEFFICIENTS = np.cos(np.arange(TERMS)[:, None] * ANGLES) * 2 / TERMS
 """Values at the Chebyshev points to coefficients of Chebyshev polynomials."""
 COEFFICIENTS[0] /= 2
-BASIS = [Chebyshev.basis(n, domain=[0, 1]).convert(kind=Polynomial).coef for n in range(TERMS)]
-POWERS = np.stack([np.pad(powers, (0, TERMS - len(powers))) for powers in BASIS], axis=1)
-"""These to coefficients of powers, on a piece from 0 to 1."""
 
 
 def interpolated(function: Function, low: float, high: float) -> Function:
@@ -41,6 +38,8 @@ def interpolated(function: Function, low: float, high: float) -> Function:
 
     Beyond low and high, and on pieces that six halvings leave in error, it is the other.
     """
+    from scipy.interpolate import PPoly
+
     edges = np.linspace(low, high, PIECES + 1)
     left, right, pieces = edges[:-1], edges[1:], []
     for halvings in range(HALVINGS, -1, -1):
@@ -68,6 +67,13 @@ def interpolated(function: Function, low: float, high: float) -> Function:
     return evaluate
 
 
+@functools.cache
+def powers_of_terms() -> Float[np.ndarray, "power term"]:
+    """Return the map from these coefficients to those of powers, on a piece from 0 to 1."""
+    basis = [Chebyshev.basis(n, domain=[0, 1]).convert(kind=Polynomial).coef for n in range(TERMS)]
+    return np.stack([np.pad(powers, (0, TERMS - len(powers))) for powers in basis], axis=1)
+
+
 def _polynomials(
     function: Function, left: Ends, right: Ends
 ) -> tuple[Float[np.ndarray, "piece power value"], Bool[np.ndarray, " piece"]]:
@@ -81,4 +87,4 @@ def _polynomials(
     error = np.maximum(error, np.abs(terms[:, -2:]).sum(axis=1))
     allowed = ERROR * np.maximum(np.abs(values).max(axis=1), 1.0)
     scale = width[..., None] ** -np.arange(TERMS)[:, None]
-    return POWERS @ terms * scale, ~(error <= allowed).all(axis=1)
+    return powers_of_terms() @ terms * scale, ~(error <= allowed).all(axis=1)
