@@ -21,7 +21,7 @@ from bayesgen.cli.datasets import list_datasets
 from bayesgen.cli.fit import fit_model, merge_models
 from bayesgen.cli.options import TYPED
 from bayesgen.cli.predict import predict_rows
-from bayesgen.cli.progress import told
+from bayesgen.cli.progress import progress_lines
 from bayesgen.cli.report import report_page
 from bayesgen.errors import BayesgenError
 
@@ -130,7 +130,7 @@ def _exit_code(words: list[str]) -> int:
     printing.SAID.set(set())
     errors = Console(stderr=True)
     try:
-        with told(next(iter(words), "")):
+        with progress_lines(next(iter(words), "")):
             application()(
                 words, exit_on_error=False, error_console=errors, result_action="return_value"
             )

@@ -21,7 +21,7 @@ DOING = {
 
 
 @contextlib.contextmanager
-def told(command: str) -> Generator[None]:
+def progress_lines(command: str) -> Generator[None]:
     """Print a line on stderr every ten seconds of the block, unless it is a terminal.
 
     command: its name.

@@ -62,7 +62,7 @@ def test_a_line_says_how_far_the_work_is(counted, words):
 def test_a_long_command_prints_lines_off_a_terminal(monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0.01)
     monkeypatch.setattr(sys, "stderr", Lines())
-    with progress.told("fit"), progress_bar(2, "auto", unit="member"):
+    with progress.progress_lines("fit"), progress_bar(2, "auto", unit="member"):
         assert sys.stderr.given.wait(60)
     assert WATCHED.get() is None
     before = sys.stderr.getvalue()
@@ -72,7 +72,7 @@ def test_a_long_command_prints_lines_off_a_terminal(monkeypatch):
 @pytest.mark.parametrize(("command", "stream"), [("fit", Terminal), ("datasets", io.StringIO)])
 def test_nothing_is_counted_on_a_terminal_or_in_a_short_command(monkeypatch, command, stream):
     monkeypatch.setattr(sys, "stderr", stream())
-    with progress.told(command):
+    with progress.progress_lines(command):
         assert WATCHED.get() is None
 
 

@@ -312,8 +312,8 @@ class FittedKernels(Arrays):
         def by_table() -> Callable[[Block], np.ndarray]:
             # built at the first prediction of many rows, for which alone it pays
             (low, high), margin = np.sort(kernels.x[:, 0])[[0, -1]], MARGIN * kernels.unit[0]
-            ends = float(low - margin), float(high + margin)
-            return interpolated(log_predictive, *ends, on_grid)
+            low, high = float(low - margin), float(high + margin)
+            return interpolated(log_predictive, low, high, on_grid)
 
         return lambda x: (log_predictive if len(x) < TABLE_ROWS else by_table())(x)
 
