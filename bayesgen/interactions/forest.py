@@ -248,16 +248,19 @@ class Forest(Term):
         x = features(self.cells, encoded)
         means = np.empty((len(x), self.n_classes + 1))
         for part in row_chunks(len(x), CHUNK):
-            means[part] = self._means(x[part])
+            means[part] = self._means_of(x[part])
         return self._log_ratio(means, self._fractions())
 
-    def _means(self, x: Numbers) -> Float[np.ndarray, "row entry"]:
+    def _means_of(self, x: Numbers) -> Float[np.ndarray, "row entry"]:
         """Return the means over trees of `_leaves_alone` of rows."""
         out, whole = np.empty((len(x), self.n_classes + 1)), complete(x)
         rows, others = np.flatnonzero(whole), np.flatnonzero(~whole)
         if len(rows):
-            leaves = self.leaf_of_complete(x[rows])
-            out[rows] = self._leaves_alone.take(leaves, axis=0).mean(axis=0)
+            leaf, n_trees = self.leaf_of_complete(x[rows]), len(self.root)
+            start, share = np.arange(0, leaf.size + 1, n_trees), np.full(leaf.size, 1 / n_trees)
+            shape = len(rows), len(self.column)
+            places = csr_array((share, leaf.T.ravel(), start), shape)
+            out[rows] = places @ self._leaves_alone
         if len(others):
             places = self._places(x[others])
             out[others] = self._mean(*places, self._leaves_alone, len(others))
