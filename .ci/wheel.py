@@ -24,7 +24,7 @@ from inspect import signature
 from pathlib import Path
 
 BIN = Path(sys.prefix) / "bin"
-SENTENCES = {"plots": "pip install 'bayesgen[plots]'", "numpyro": "pip install numpyro"}
+SENTENCES = {"plots": 'pip install "bayesgen[plots]"', "numpyro": "pip install numpyro"}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

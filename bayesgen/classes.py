@@ -11,7 +11,11 @@ from scipy.special import gammaln
 
 from bayesgen.arguments import by_label
 from bayesgen.errors import InvalidArgument
-from bayesgen.errors.arguments import not_summing_to_one, wrong_classes, wrong_prior_shape
+from bayesgen.errors.arguments import (
+    not_summing_to_one,
+    wrong_classes,
+    wrong_number_of_probabilities,
+)
 from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.likelihoods.dirichlet import (
@@ -285,7 +289,7 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
         stated = [stated[c] for c in wanted]
     probs = np.array(stated, dtype=float)  # a copy: the caller may edit an array later
     if probs.shape != (len(classes),):
-        raise wrong_prior_shape("class_prior", "probabilities", probs.shape, (len(classes),))
+        raise wrong_number_of_probabilities(probs.shape, list(classes))
     supports.require("class_prior", "probabilities", probs, "fraction")
     if abs(probs.sum() - 1) > 1e-8:
         raise not_summing_to_one("class_prior", probs.sum())

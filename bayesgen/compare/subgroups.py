@@ -51,7 +51,8 @@ class Subgroups:
         if (numbers := as_numbers(column)).kind == "number":
             codes, levels = pd.factorize(numbers.values, sort=True)
         if column.kind == "number":
-            cure = "Pass by=pandas.cut(X[{name!r}], 4)."
+            in_X = isinstance(by, str | int)
+            cure = "Pass by={name:parts 4}." if in_X else "Pass by=pandas.cut(by, 4)."
         if (count := len(np.unique(codes[codes >= 0]))) > MOST:
             raise InvalidArgument(
                 "column {name!r} has {count:,} values; up to {most} can be scored separately.",

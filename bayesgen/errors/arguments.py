@@ -146,6 +146,18 @@ def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> Inv
     )
 
 
+def wrong_number_of_probabilities(shape: tuple, classes: Sequence) -> InvalidArgument:
+    """Probabilities of this shape are not one for each class."""
+    numbers = "1 number" if shape == (1,) else f"{shape[0]:,} numbers" if len(shape) == 1 else ""
+    return InvalidArgument(
+        "class_prior holds {stated}; y has {n} classes, {classes:listed 20}.",
+        "Give a probability for each of these, in this order, or as {{class: probability}}.",
+        stated=numbers or f"an array of shape {shape}",
+        n=len(classes),
+        classes=classes,
+    )
+
+
 def wrong_classes(stated: Sequence, wanted: Sequence, *, index: bool = False) -> InvalidArgument:
     """Probabilities are stated for other classes than those of y; index: that of a Series."""
     return InvalidArgument(

@@ -1,8 +1,12 @@
 """Sentences about tables, columns, labels and weights that are raised in several places."""
 
+import csv
+import io
+import itertools
+import shlex
 from collections.abc import Iterable, Sequence
 
-from bayesgen.errors.dialect import FINITE, Typed, coerced, without_texts
+from bayesgen.errors.dialect import FINITE, Typed, coerced, with_names, without_texts
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
 from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, assigned, shown
 
@@ -106,13 +110,56 @@ def no_columns_in_table(n_rows: Count) -> InvalidData:
     )
 
 
-def duplicate_names(names: Sequence) -> InvalidData:
-    """Two columns have one name."""
+def _distinct(names: Sequence) -> list:
+    """Return names of which those that come again end in .1, .2 and so on."""
+    taken, distinct = set(map(str, names)), []
+    for i, name in enumerate(names):
+        new = name
+        if name in names[:i]:
+            new = next(f"{name}.{k}" for k in itertools.count(1) if f"{name}.{k}" not in taken)
+        taken.add(str(new))
+        distinct.append(new)
+    return distinct
+
+
+def duplicate_names(names: Sequence, path: str | None = None) -> InvalidData:
+    """Two columns have one name.
+
+    Args:
+        names: of all columns.
+        path: of the CSV file whose columns these are.
+    """
+    distinct = _distinct(names)
+    if len(names) > 30:
+        cure = Cure("Rename them.", "Rename them in the file.")
+    elif path is None:
+        cure = Cure("Rename them: {in_X}.", "Rename them in the file.")
+    else:
+        cure = Cure(
+            "Name the columns: bg.file_source({path!r}, names={distinct!r}).",
+            "Name the columns: {typed}.",
+        )
+    with io.StringIO() as line:
+        csv.writer(line, lineterminator="").writerow(distinct)
+        typed = f"--names {shlex.quote(line.getvalue())}"
     return InvalidData(
         "{table} has more than one column named {names:listed}; column names must be unique.",
-        Cure("Rename them, in pandas by X.columns = [...].", "Rename them in the file."),
-        table=TABLE,
-        names=names,
+        cure,
+        table=TABLE if path is None else repr(path),
+        names=sorted({name for name in names if list(names).count(name) > 1}, key=str),
+        in_X=with_names(distinct),
+        path=path,
+        distinct=distinct,
+        typed=typed,
+    )
+
+
+def repeated_name(name: str) -> InvalidData:
+    """Two columns of a file, of which only this is known, have one name."""
+    return InvalidData(
+        "the file has more than one column named {name!r}; column names must be unique.",
+        "Rename it in the file.",
+        name=name,
     )
 
 

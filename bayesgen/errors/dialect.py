@@ -221,6 +221,13 @@ def cut(dialect: Dialect, column: object, parts: str) -> str:
     return _changed(dialect, column, f"pandas.cut({{0}}, {parts})", polars)
 
 
+def parts(dialect: Dialect, column: object, number: str) -> str:
+    """Return the code of the levels of a column of numbers that is cut."""
+    cells = column_of(dialect, column)
+    frame = dialect.table in ("polars", "pyarrow")
+    return f"pandas.cut({cells}{'.to_numpy()' if frame else ''}, {number})"
+
+
 def blank(dialect: Dialect, columns: object, level: str) -> str:
     """Return the code of X with another level, or None, in place of blank text."""
     if dialect.table == "polars":
@@ -250,6 +257,7 @@ TYPED: dict[str, Callable[..., str]] = {
     "middles": middles,
     "commas": with_points,
     "cut": cut,
+    "parts": parts,
     "blank": blank,
     "by": likelihood_of,
 }
@@ -318,6 +326,12 @@ def renamed(before: object, after: object) -> Typed:
     names = f"{{{before!r}: {after!r}}}"
     calls = {"polars": f"X.rename({names})", "pyarrow": f"X.rename_columns({names})"}
     return Typed(lambda dialect: calls.get(dialect.table, f"X.rename(columns={names})"))
+
+
+def with_names(names: Sequence) -> Typed:
+    """Return the statement that names all columns of X."""
+    calls = {"pyarrow": f"X = X.rename_columns({list(names)!r})"}
+    return Typed(lambda dialect: calls.get(dialect.table, f"X.columns = {list(names)!r}"))
 
 
 def _columns_of_the_fit(dialect: Dialect) -> str:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from bayesgen.errors.kinds import MissingPackage
 
 CURES = {
-    "matplotlib": "Type: pip install 'bayesgen[plots]'",
+    "matplotlib": 'Type: pip install "bayesgen[plots]"',
     "numpyro": "Type: pip install numpyro. On Macs with an Intel processor, for which JAX has no "
     "wheel, only what has a closed form can be computed.",
 }

@@ -73,7 +73,11 @@ class Place:
         """Return " in row 17" for a row counted within the part; "" where the place names it."""
         if self.row is not None:
             return ""
-        return f" in row {row if self.rows is None else self.rows[int(row)]:,}"
+        return f" in row {self.counted(row):,}"
+
+    def counted(self, row: Count) -> int:
+        """Return the number of a row as its source counts it, or the fit that was asked."""
+        return int(row if self.rows is None else self.rows[int(row)])
 
 
 class Writer(string.Formatter):
@@ -103,7 +107,8 @@ class Writer(string.Formatter):
         if word == "in_row":
             return self.place.in_row(value)
         if word == "cells":
-            return listed((Code(f"{shown(text)}{self.place.in_row(row)}") for text, row in value))
+            cells = sorted(value, key=lambda cell: self.place.counted(cell[1]))
+            return listed((Code(f"{shown(text)}{self.place.in_row(row)}") for text, row in cells))
         if word in TYPED:
             return typed(self.dialect, value, word, *option.split())
         if isinstance(value, Typed):

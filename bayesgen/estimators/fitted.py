@@ -140,6 +140,11 @@ class Fitted:
         return self.state.schema
 
     @property
+    def names(self) -> list[Name]:
+        """The columns that are read: those of the fit but identifiers."""
+        return [name for name in self.schema.names if name not in self.schema.aside]
+
+    @property
     def derived(self) -> dict[Name, Reading]:
         """The source column of each derived column: a bin, which has its name, or an indicator."""
         return self.schema.derived()

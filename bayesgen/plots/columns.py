@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.plots.style import INK, Axes, color, in_legend, line, pyplot
+from bayesgen.plots.style import INK, TURNED, Axes, color, in_legend, line, pyplot
 from bayesgen.schema import in_numbers
 from bayesgen.table import Table, TableColumn, read_table
 
@@ -82,10 +82,11 @@ class FeatureDisplay(Display):
         """
         pyplot()  # refuse before anything is computed
         table = in_numbers(read_table(X))
-        densities = [_density(clf, table, column) for column in _chosen(table, features)]
+        shown = clf.fitted_.names[:FIRST] if features is None else features
+        densities = [_density(clf, table, probing.named(table, name)) for name in shown]
         display = cls(densities, clf.classes_.tolist(), probing.labels(X, y)).plot(ax=ax)
         if ax is None and features is None:
-            _count_columns(display, table)
+            _count_columns(display, len(clf.fitted_.names))
         return display
 
     def _draw(self, ax: Axes) -> None:
@@ -170,16 +171,16 @@ class PriorDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         table = in_numbers(read_table(self.prior.observed[0]))
-        seen = _chosen(table, self.features)
         drawn = in_numbers(read_table(self.prior.X))
-        simulated = _chosen(drawn, [column.name for column in seen])
+        shown = drawn.names[:FIRST] if self.features is None else self.features
+        seen = [probing.named(table, name) for name in shown]
         panels = self._panels(ax, len(seen))
-        for axes, drawn, cells in zip(panels, simulated, seen, strict=True):
+        for axes, cells in zip(panels, seen, strict=True):
             draw = _prior_levels if cells.kind == "level" else _prior_numbers
-            draw(axes, drawn, cells)
+            draw(axes, probing.named(drawn, cells.name), cells)
             axes.set(xlabel=str(cells.name), ylabel="share of the rows")
         if ax is None and self.features is None:
-            _count_columns(self, table)
+            _count_columns(self, len(drawn.names))
         self._legend(ax, frameon=False, fontsize="small")
 
 
@@ -204,17 +205,11 @@ def _prior_levels(ax: Axes, simulated: TableColumn, seen: TableColumn) -> None:
 # -- what both share -------------------------------------------------------------------------------
 
 
-def _chosen(table: Table, features: list | tuple | None) -> list[TableColumn]:
-    """Return columns by name or by position; None: the first twelve."""
-    names = table.names[:FIRST] if features is None else features
-    return [probing.named(table, name) for name in names]
-
-
-def _count_columns(display: Display, table: Table) -> None:
-    """Say above the panels of a new figure how many columns it shows, if not all."""
-    shown, whole = len(display.axes_ or []), len(table.names)
-    if shown < whole:
-        title = f"{shown} of {whole:,} columns (features= chooses others)"
+def _count_columns(display: Display, n: int) -> None:
+    """Say above the panels of a new figure how many of n columns it shows, if not all."""
+    shown = len(display.axes_ or [])
+    if shown < n:
+        title = f"{shown} of {n:,} columns (features= chooses others)"
         display.figure_.suptitle(title, fontsize="medium")
 
 
@@ -235,5 +230,5 @@ def _draw_bars(
         )
     names = [str(level) for level in levels]
     long = max(map(len, names)) > 6 or len(names) > 5
-    ax.set_xticks(place, names, rotation=30 if long else 0)
+    ax.set_xticks(place, names, **(TURNED if long else {}))
     return centers

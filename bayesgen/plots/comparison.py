@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, Axes, color, in_legend, line, marker
+from bayesgen.plots.style import FAINT, TURNED, Axes, color, in_legend, line, marker
 
 SCORES = {
     "log_loss": "log loss (nats, lower is better)",
@@ -81,8 +81,8 @@ class ConfusionDisplay(Display):
         for (i, j), rows in np.ndenumerate(count):
             ink = "white" if share[i, j] > 0.6 else "black"
             self.ax_.text(j, i, f"{rows:,}", ha="center", va="center", color=ink)
-        turn = 30 if max(map(len, names)) > 6 else 0
-        self.ax_.set_xticks(range(len(names)), names, rotation=turn)
+        turned = TURNED if max(map(len, names)) > 6 else {}
+        self.ax_.set_xticks(range(len(names)), names, **turned)
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set(xlabel="decided", ylabel="true")
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import FittedClassifier
-from bayesgen.plots.style import FAINT, INK, Axes, color, pyplot
+from bayesgen.plots.style import FAINT, INK, Axes, color, height_of, pyplot
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -110,7 +110,7 @@ class EvidenceDisplay(Display):
         steps = np.array([self.prior, *self.weights])
         reached = np.cumsum(steps)
         start, place = np.array([0.0, *reached[:-1]]), np.arange(len(steps) + 1)
-        self._panels(ax, size=(7.0, 0.36 * len(place) + 1.3))
+        self._panels(ax, size=(7.0, height_of(self.names, 0.36) * len(place) + 1.3))
         self.ax_.axvline(0, color=FAINT, linewidth=0.8, linestyle=":")
         shades = [FAINT, *(color(0 if weight >= 0 else 1) for weight in self.weights)]
         hatches = [None, *(None if weight >= 0 else "///" for weight in self.weights)]

@@ -24,6 +24,7 @@ class Predicting(Protocol):
 class FittedClassifier(Predicting, Protocol):
     """A fitted classifier of this library."""
 
+    fitted_: Any
     fit: Callable[..., Any]
     decision_function: Callable[..., Any]
     predict_interval: Callable[..., Any]

@@ -5,11 +5,8 @@ import dataclasses
 import numpy as np
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import INK, Axes, color
+from bayesgen.plots.style import INK, Axes, color, height_of
 from bayesgen.typing import DataFrame
-
-LONGEST = 24
-"""Letters of a name that are drawn: of a longer one its beginning and its end."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -41,10 +38,10 @@ class RelevanceDisplay(Display):
             shown = zip(texts, few["probability"], strict=True)
             texts = [text if np.isnan(p) else f"{text}, P = {p:.2f}" for text, p in shown]
             label += "\nP: probability that the column\ndepends on the class"
-        self._panels(ax, size=(7.0, 0.3 * len(few) + 1.5))
+        self._panels(ax, size=(7.0, height_of(few.index, 0.3) * len(few) + 1.5))
         bars = self.ax_.barh(place, np.minimum(weights, 1.1 * longest), 0.62, color=color(0))
         self.ax_.bar_label(bars, texts, padding=5, color=INK, fontsize="small")
-        self.ax_.set_yticks(place, [_shortened(str(name)) for name in few.index])
+        self.ax_.set_yticks(place, [str(name) for name in few.index])
         self.ax_.invert_yaxis()
         # room for the numbers
         self.ax_.set_xlim(0, 1.4 * longest)
@@ -62,9 +59,3 @@ class RelevanceDisplay(Display):
             return f"{n:,} columns"
         are = "is" if patterns == 1 else "are"
         return f"{n:,}: {n - patterns:,} columns,\nand whether {patterns:,} {are} missing"
-
-
-def _shortened(name: str) -> str:
-    """Return a name that is not too long to draw."""
-    end = LONGEST // 3
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - end - 1]}\u2026{name[-end:]}"

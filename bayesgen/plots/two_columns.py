@@ -225,10 +225,14 @@ def _plane(
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
     if len(pair) != 2 or any(column.kind != "number" for column in pair):
+        numbers = [column.name for column in table.columns if column.kind == "number"]
         raise InvalidData(
-            "features must name two numeric columns, such as two of {numbers:listed 20}.",
-            "Pass features=(column, column), by name or by position.",
-            numbers=[c.name for c in table.columns if c.kind == "number"],
+            "features must name two numeric columns; X has {numbers:listed 20}.",
+            "Pass features={pair!r}."
+            if len(numbers) > 1
+            else "Use plot_features, which draws columns one by one.",
+            numbers=numbers,
+            pair=tuple(numbers[:2]),
         )
     across, up = (probing.span(column.values, points) for column in pair)
     names = tuple(column.name for column in pair)

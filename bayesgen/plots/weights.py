@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.plots.display import Display
 from bayesgen.plots.fitted import Stack, Weighted
-from bayesgen.plots.style import INK, Axes, color, pyplot
+from bayesgen.plots.style import INK, Axes, color, height_of, pyplot
 
 NEAR_ONE = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
@@ -72,7 +72,7 @@ class WeightDisplay(Display):
         return f"log-odds are divided by {self.temperature:.2f}: columns repeat each other"
 
     def _draw(self, ax: Axes) -> None:
-        self._panels(ax, size=(7.0, 0.36 * len(self.names) + 1.5))
+        self._panels(ax, size=(7.0, height_of(self.names, 0.36) * len(self.names) + 1.5))
         place = np.arange(len(self.names))
         self.ax_.barh(place, self.weights, height=0.62, color=color(0))
         beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}

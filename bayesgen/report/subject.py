@@ -88,7 +88,7 @@ class Subject:
         """Return a call of the classifier; for readers of the command line, of its file."""
         if self.language == "python":
             return f"clf.{call}"
-        return f'in Python, bayesgen.load("FILE").{call}, with the FILE of bayesgen fit --out FILE,'
+        return f'bayesgen.load("FILE").{call} in Python (FILE: that of bayesgen fit --out FILE)'
 
     @property
     def name(self) -> str:

@@ -152,8 +152,8 @@ def recognized(head: bytes, path: str, stated: Stated = NOTHING, *, whole: bool 
         declared=declared is not None,
     )
     notes += header.notes
-    if twice := sorted({name for name in header.names if header.names.count(name) > 1}):
-        raise duplicate_names(twice)
+    if len(set(header.names)) < len(header.names):
+        raise duplicate_names(header.names, path)
     decimal = stated.decimal or _decimal_of(header, separator)
     if decimal == "," and stated.decimal is None:
         notes.append(

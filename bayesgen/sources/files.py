@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import dataset
 
 from bayesgen.errors import CountsAsMissing, Cure, InvalidData, RecognizedFormat, warn
-from bayesgen.errors.data import duplicate_names
+from bayesgen.errors.data import repeated_name
 from bayesgen.errors.sources import reason
 from bayesgen.sources.defaults import PART_ROWS
 from bayesgen.sources.dialect import Dialect, Stated
@@ -338,12 +338,13 @@ def _readable(file: OpenFile | str) -> Generator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         if repeated := REPEATED_NAME.search(str(error)):
-            raise duplicate_names([repeated[1]]) from error
+            raise repeated_name(repeated[1]) from error
         invalid = INVALID_CELL.search(str(error))
         text = file.text if isinstance(file, OpenText) else None
         if invalid is None or text is None:
             if text is not None:
                 text.require_closed_quotes()
+                text.require_even_rows()
             raise InvalidData(
                 "cannot read {source!r} as a table: {reason}.",
                 "Write the file again, or leave it out; a CSV file is text in UTF-8 (in Excel: "

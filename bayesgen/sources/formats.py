@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,12 @@ TEXTS = {
 
 R_FILES = (".rds", ".rda", ".rdata")
 
-ENGINES = {"openpyxl": "openpyxl", "xlrd": "xlrd", "odf": "odfpy"}
+ENGINES = {
+    "openpyxl": "openpyxl",
+    "calamine": "python-calamine",
+    "xlrd": "xlrd",
+    "odf": "odfpy",
+}
 """Engine by which pandas reads workbooks -> the package that has it."""
 
 
@@ -213,8 +219,8 @@ def _engine(path: str) -> Any:
         InvalidData: it begins as a zip archive, and is no workbook.
     """
     with open(path, "rb") as file:
-        if file.read(2) != b"PK":
-            return "xlrd"
+        if file.read(2) != b"PK":  # .xls, for which pandas is to give up xlrd
+            return "xlrd" if find_spec("xlrd") and not find_spec("python_calamine") else "calamine"
     if not zipfile.is_zipfile(path):
         raise _no_workbook(path, "it begins as a zip archive and is none")
     with zipfile.ZipFile(path) as archive:

@@ -2,8 +2,10 @@
 
 import codecs
 import contextlib
+import csv
 import dataclasses
 import io
+import itertools
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -109,6 +111,33 @@ class Text:
             rows="row that begins" if len(bad) == 1 else "rows that begin",
             lines=_numbered(bad),
             source=self.path,
+        )
+
+    def require_even_rows(self) -> None:
+        """Refuse a text some of whose rows have more or fewer cells than there are columns."""
+        width, skipped, end = len(self.dialect.names), self.dialect.skipped, 0
+        uneven: list[str] = []
+        with self.lines() as lines:
+            rows = csv.reader(
+                itertools.islice(lines, skipped, None), delimiter=self.dialect.separator
+            )
+            for row in rows:
+                if row and len(row) != width:
+                    uneven.append(f"{len(row):,} on line {skipped + end + 1:,}")
+                end = rows.line_num
+        if not uneven:
+            return
+        raise InvalidData(
+            "{source!r} has {width:,} columns, and another number of cells in {rows}: "
+            "{lines}{more}.",
+            "Put quotation marks around a cell that holds {separator!r}, and write every cell of a "
+            "row, the missing ones as empty.",
+            source=self.path,
+            width=width,
+            rows="1 row" if len(uneven) == 1 else f"{len(uneven):,} rows",
+            lines=", ".join(uneven[:LINES]),
+            more=f" and {len(uneven) - LINES:,} more" if len(uneven) > LINES else "",
+            separator=self.dialect.separator,
         )
 
     def with_closed_quotes(self) -> Self:

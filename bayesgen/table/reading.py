@@ -258,8 +258,7 @@ def _names(names: Iterable[Hashable]) -> tuple[Name, ...]:
             )
         checked.append(name)
     if len(set(checked)) < len(checked):
-        twice = {name for name in checked if checked.count(name) > 1}
-        raise duplicate_names(sorted(twice, key=str))
+        raise duplicate_names(checked)
     return tuple(checked)
 
 

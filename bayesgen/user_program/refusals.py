@@ -79,8 +79,9 @@ def stopped(error: Exception, n_classes: int, *, single: bool) -> InvalidProgram
     code = to_type(f"numpyro.handlers.seed(model, 0)(x, y, n_classes={n_classes})")
     if single and BY_NAME in str(error):
         cure = (
-            "The program reads x by name, and the x of a table or an array is an array; pass a "
-            "dict of arrays:{code}"
+            "The program reads x by name, and the x of a table or an array is an array. Read its "
+            "columns by position, the first as x[:, 0], or pass a dict of arrays, which stacks and "
+            "comparisons do not take:{code}"
         )
         code = to_type("X = {name: X[name].to_numpy() for name in X}")
     elif isinstance(error, jax.errors.JAXTypeError):

@@ -59,7 +59,10 @@ def test_columns_can_be_left_out(semicolons, tmp_path, options, left):
     ("content", "sentence"),
     [
         (b"PK\x03\x04 and so on", "as a table: it begins as a zip archive and is none"),
-        (b"\xd0\xcf\x11\xe0 and so on", "Type: pip install xlrd, or save the sheet as CSV"),
+        (
+            b"\xd0\xcf\x11\xe0 and so on",
+            "Type: pip install python-calamine, or save the sheet as CSV",
+        ),
         (b"\x89HDF\r\n\x1a\n\0\0\0\0", "is no text: it begins with 89 48 44 46"),
     ],
 )

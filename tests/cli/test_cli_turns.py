@@ -132,6 +132,11 @@ TWO_TURNS = {
         ["--not-missing NA"],
         {"NA": 6, "p": 30, "q": 24},
     ),
+    "two columns of one name": (
+        text(head=['"a, in cm"', "b", '"a, in cm"', "d", "class"]),
+        ['--names \'"a, in cm",b,"a, in cm.1",d,class\''],
+        CLASSES,
+    ),
     "a first row that looks like data": (
         text([["1.5", "2.5", "p"]] * 30 + [["2.5", "2.5", "q"]] * 30, head=["1.0", "2.0", "p"]),
         ["--header", "--target p"],
@@ -210,9 +215,10 @@ def test_a_list_of_columns_never_hides_the_target(options, typed):
 
 @pytest.mark.parametrize(("name", "content"), [("rows.xls", b"\xd0\xcf\x11\xe0" + bytes(600))])
 def test_a_workbook_names_what_to_install(name, content, typed, monkeypatch):
-    monkeypatch.setitem(sys.modules, "xlrd", None)
+    for package in ("xlrd", "python_calamine"):
+        monkeypatch.setitem(sys.modules, package, None)
     code, _, err = typed(content, name=name)
-    assert code == 1 and "Type: pip install xlrd" in err and err.count("\n") == 1
+    assert code == 1 and "Type: pip install python-calamine" in err and err.count("\n") == 1
 
 
 def test_arff_is_read_at_once(typed):

@@ -85,10 +85,10 @@ merge(fit(likelihood=TOGETHER), fit(likelihood={"a": bg.Normal(), "b": bg.Normal
     State the same likelihood= in both
     merge(fit(likelihood=TOGETHER), fit(likelihood=TOGETHER))
 merge(*(fit(X, likelihood=ANSWERS) for X in (QUESTION, TURNED)))
-    pandas.Categorical(X['b'], ['u', 'v'])
+    pandas.CategoricalDtype(['u', 'v'])
     merge(*(fit(X.assign(b=declared(X["b"])), likelihood=ANSWERS) for X in (QUESTION, TURNED)))
 merge(*(fit(X, likelihood=STATED) for X in (QUESTION, TURNED)))
-    pandas.Categorical(X['b'], ['u', 'v'])
+    pandas.CategoricalDtype(levels)
     merge(*(fit(X.assign(b=declared(X["b"])), likelihood=STATED) for X in (QUESTION, TURNED)))
 merge(fit(y=[0, 0, 0, 1, 1, 1]), fit(y=Y))
     Pass y.astype(str)

@@ -493,7 +493,7 @@ bg.Normal(mean="high")
 naive(class_prior=-1.0)
     class_prior: rows per class is -1.0; finite numbers above 0
 naive(class_prior=[0.2, 0.3, 0.5])
-    class_prior: probabilities has the shape (3,)
+    class_prior holds 3 numbers
 fitted().predict(table(dose=[1, 2, np.inf, 4, 5, 6]))
     column 'dose' holds infinity (inf or -inf) in 1 row;
 naive(weight=[1, 1, 1, 0, 0, 0])

@@ -257,8 +257,8 @@ lda(NUMBERS["a"].to_numpy())
     numpy.reshape(X, (-1, 1))
     lda(np.reshape(NUMBERS["a"].to_numpy(), (-1, 1)))
 lda(NUMBERS.set_axis(["a", "a"], axis=1))
-    X.columns = [...]
-    lda(NUMBERS.set_axis(["a", "b"], axis=1))
+    X.columns = ['a', 'a.1']
+    lda(NUMBERS.set_axis(["a", "a.1"], axis=1))
 naive(INF)
     X.replace([numpy.inf, -numpy.inf], numpy.nan)
     naive(INF.replace([np.inf, -np.inf], np.nan))

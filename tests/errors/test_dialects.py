@@ -270,7 +270,13 @@ def test_every_piece_of_code_has_every_dialect():
         for labels in LABELS:
             spoken = dialect.Dialect(kind, labels)
             for name, write in dialect.TYPED.items():
-                extra = {"as": ["float"], "cut": ["3"], "blank": ["None"], "by": ["Normal"]}
+                extra = {
+                    "as": ["float"],
+                    "cut": ["3"],
+                    "parts": ["3"],
+                    "blank": ["None"],
+                    "by": ["Normal"],
+                }
                 assert write(spoken, "x1", *extra.get(name, [])), name
             for code in (dialect.KEPT, dialect.ZEROS, dialect.FINITE, dialect.LABELS):
                 assert code.text(spoken)
@@ -282,6 +288,21 @@ def test_the_outermost_call_with_rows_is_the_one_that_is_answered():
     assert "pass ⟦X.with_columns(" in str(found)
     assert dialect.CALL.get() is None
     assert wording.Writer("python", wording.Place()).dialect == dialect.Dialect()
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_of_subgroups_are_cut(kind):
+    X = TABLES[kind]({"x0": DOSE, "x1": DOSE**2})
+
+    def scores(by):
+        return bg.compare({"a": bg.NaiveBayes()}, X, Y, cv=2, by=by, progress=False).subgroups
+
+    (by,) = said(lambda X, y: scores("x1"), X, Y)
+    (code,) = pieces(by)
+    assert len(scores(eval(code, {"pandas": pd, "numpy": np, "X": X}))) > 1
+    (by,) = said(lambda X, y: scores(DOSE), X, Y)
+    assert "Pass by=pandas.cut(by, 4)" in str(by)
+    assert len(scores(pd.cut(DOSE, 4))) > 1
 
 
 @pytest.mark.parametrize("kind", FRAMES)

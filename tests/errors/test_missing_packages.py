@@ -9,7 +9,7 @@ import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.errors import MissingPackage
 
-SENTENCE = r"pictures need the package matplotlib.*pip install 'bayesgen\[plots\]'"
+SENTENCE = r'pictures need the package matplotlib.*pip install "bayesgen\[plots\]"'
 SAMPLED = r"{} need the package numpyro, .*Type: pip install numpyro\. On Macs with an Intel"
 
 
@@ -116,7 +116,7 @@ def test_report_command_names_the_extra_before_it_reads(bare, capsys, tmp_path):
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "absent.csv"), "--html", str(page)]) == 1
     found = capsys.readouterr().err
-    assert found.count("\n") == 1 and "pip install 'bayesgen[plots]'" in found
+    assert found.count("\n") == 1 and 'pip install "bayesgen[plots]"' in found
     assert not page.exists()
 
 

@@ -418,15 +418,15 @@ def test_types_that_change_between_calls_are_refused():
 def test_warnings_name_rows_as_they_were_passed():
     X, y = iris()
     X = X.assign(key=range(len(X)), size=[str(value) for value in X["petal_width"]])
-    X.loc[37, "size"] = "1,5"
+    X.loc[[37, 5], "size"] = ["1,5", "2,5"]
     members = [bg.NaiveBayes(), bg.NaiveBayes(bg.Normal())]
     with pytest.warns(BayesgenWarning) as caught:
         bg.StackedClassifier(members).fit(X, y)
     text = " ".join(str(warning.message) for warning in caught)
     for sentence in (
         "column 'key' holds integers that rise from every row to the next",
-        "1 of its 39 cells is not a number: '1,5' in row 37",
-        "'naivebayes-2' is left out of the stack: column 'size' holds '1,5' in row 37;",
+        "2 of its 39 cells are not numbers: '2,5' in row 5, '1,5' in row 37",
+        "'naivebayes-2' is left out of the stack: column 'size' holds '2,5' in row 5, ",
     ):
         assert sentence in text, text
 

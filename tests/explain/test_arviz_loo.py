@@ -124,6 +124,19 @@ def test_rows_with_gaps_are_refused_and_the_others_read():
         clf.to_datatree(replicates="all")
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_plots_of_columns_leave_out_identifiers():
+    rows = pd.DataFrame(X).add_prefix("x")
+    rows.insert(0, "key", [f"row {i}" for i in range(len(rows))])
+    for clf in (bg.NaiveBayes(), bg.StackedClassifier(["naive", "linear"])):
+        drawn = clf.fit(rows, Y).plot_features(rows, Y)
+        assert [ax.get_xlabel() for ax in drawn.axes_] == list(rows)[1:]
+    drawn = bg.NaiveBayes().plot_prior(rows, Y, n=50)
+    assert [ax.get_xlabel() for ax in drawn.axes_] == list(rows)[1:]
+    with pytest.raises(InvalidData, match=r"Pass features=\('xa', 'xb'\)"):
+        clf.plot_densities(rows, Y)
+
+
 def test_plot_prior_draws_the_rows_of_the_fit():
     clf = bg.NaiveBayes(random_state=0).fit(X, Y)
     own, given = clf.plot_prior(n=50), clf.plot_prior(X, Y, n=50)

@@ -199,7 +199,7 @@ def test_given_axes_are_used(iris):
 
 def test_a_picture_of_two_columns_needs_numbers(titanic):
     clf, X, y = titanic
-    with pytest.raises(InvalidData, match="two numeric columns, such as two of 'age'"):
+    with pytest.raises(InvalidData, match="two numeric columns; X has 'age'"):
         clf.plot_regions(X, y, ("age", "sex"))
     with pytest.raises(InvalidData, match="no column 'name'"):
         clf.plot_features(X, y, features=["name"])
@@ -291,8 +291,8 @@ def test_long_names_leave_room_and_missing_patterns_are_no_columns():
         figure.draw_without_rendering()
     assert shown.ax_.get_title(loc="left") == "4 of 8: 7 columns,\nand whether 1 is missing"
     first, second, third, _ = shown.ax_.get_yticklabels()
-    assert first.get_text() == f"{'m' * 15}\u2026{'m' * 8}" and third.get_text() == "q"
-    assert second.get_text().startswith("b" * 12) and second.get_text().endswith("c" * 8)
+    drawn = ["".join(label.get_text().split()) for label in (first, second, third)]
+    assert drawn == [name.replace(" ", "") for name in names[:3]]
     written = [first, second, *shown.ax_.texts, shown.ax_.xaxis.label]
     boxes = [text.get_window_extent() for text in written]
     assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)

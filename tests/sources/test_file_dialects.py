@@ -171,6 +171,19 @@ def test_the_law_notices_a_row_that_is_taken_for_names(write, monkeypatch):
     assert len(cells["p"]) == len(ROWS) - 1
 
 
+def test_names_that_occur_twice_get_names_to_type(write):
+    path = write('a,"b, c",a,a.1,"b, c"\n1,2,3,4,u\n2,3,4,1,v\n1,3,5,2,v\n4,1,2,3,u\n')
+    with pytest.raises(InvalidData, match="more than one column named 'a', 'b, c'") as raised:
+        bg.file_source(path)
+    names = ("a", "b, c", "a.2", "a.1", "b, c.1")
+    code, option = (
+        raised.value.written(to).split("Name the columns: ")[1].rstrip(".")
+        for to in ("python", "shell")
+    )
+    assert eval(code, {"bg": bg}).names == names
+    assert option == '--names \'a,"b, c",a.2,a.1,"b, c.1"\''
+
+
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.RecognizedFormat")
 def test_names_are_as_many_as_columns(write):
     for stated in ({"names": ["a"]}, {"names": ["a", "b", "c", "d"], "header": False}):
@@ -390,10 +403,12 @@ def test_arff_is_read(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "package"), [(b"\xd0\xcf\x11\xe0" + bytes(600), "xlrd"), (None, "openpyxl")]
+    ("content", "package"),
+    [(b"\xd0\xcf\x11\xe0" + bytes(600), "python-calamine"), (None, "openpyxl")],
 )
 def test_workbooks_name_the_package_that_reads_them(content, package, write, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in ("xlrd", package.replace("-", "_")):
+        monkeypatch.setitem(sys.modules, name, None)
     path = write(content or workbook(), "rows.xls" if content else "rows.xlsx")
     with pytest.raises(MissingPackage, match=f"Type: pip install {package}, or save the sheet"):
         bg.file_source(path)

@@ -118,7 +118,8 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
     ("text", "sentence"),
     [
         ("a,y\n1,p\nx,q\n3,p\n", "row 1: column 'a' holds 'x', and is read as numbers"),
-        ("a,y\n1,p\n\n2,p\n3,p,q\n", r"cannot read .*x\.csv' as a table: CSV parse error: Row #4"),
+        ("a,y\n1,p\n\n2,p\n3,p,q\n", r"x\.csv' has 2 columns, .* in 1 row: 3 on line 5"),
+        ('a,y\n"1\n0",p\n\n2\n3,p,q\n', r"in 2 rows: 1 on line 5, 3 on line 6\. Put"),
         ("", r"cannot read .*x\.csv' as a table: CSV parse error: Empty CSV file"),
         ("a,a\n1,2\n", "more than one column named 'a'"),
     ],

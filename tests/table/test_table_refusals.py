@@ -20,12 +20,12 @@ UNREADABLE = {
     "twice": (
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
         errors.InvalidData,
-        "one column named 'a'",
+        r"one column named 'a'; .* X.columns = \['a', 'a.1'\]",
     ),
     "twice in arrow": (
         pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
         errors.InvalidData,
-        "more than one column named 'a'; .* X.columns =",
+        r"more than one column named 'a'; .* X.columns = \['a', 'a.1'\]",
     ),
     "tuple name": (
         pd.DataFrame({("a", 1): [1]}),

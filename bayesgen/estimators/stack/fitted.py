@@ -305,6 +305,11 @@ class FittedStack(Fitted):
         }
 
     @property
+    def names(self) -> list[Name]:
+        """The columns that any member reads."""
+        return list(dict.fromkeys(n for m in self.members.by_name.values() for n in m.names))
+
+    @property
     def derived(self) -> dict[Name, Reading]:
         """No column: cells are imputed by members that read the columns as they are."""
         return {}

@@ -203,8 +203,8 @@ def _require_same_positions(earlier: TrainingState, later: TrainingState) -> Non
                     "{other:listed 10} in the other, and {likelihood!r} states a number for "
                     "each by its position.",
                     Cure(
-                        "Declare the levels in both: pandas.Categorical(X[{column!r}], "
-                        "[{one:listed 10}]).",
+                        "Declare the levels of both in one order: pandas.CategoricalDtype(levels) "
+                        "or polars.Enum(levels).",
                         "Fit both to files that hold all levels.",
                     ),
                     column=column.name,

@@ -56,8 +56,8 @@ class Binary(Reading):
             "column {column!r} holds 0 and 1 as the levels {one:listed} in one classifier and "
             "{other:listed} in the other.",
             Cure(
-                "Declare them in the same order in both: pandas.Categorical(X[{column!r}], "
-                "[{one:listed}]).",
+                "Declare them in the same order in both: pandas.CategoricalDtype([{one:listed}]) "
+                "or polars.Enum([{one:listed}]).",
                 "Fit both to files that hold all levels.",
             ),
             column=self.name,
