@@ -28,6 +28,8 @@ def on_demand(
     where = {name: module for module, names in places.items() for name in names}
 
     def load(name: str) -> object:
+        if name == "__all__":  # of `from bayesgen import *`
+            return [public for public in where if not public.startswith("_")]
         if name not in where:
             sentence = f"module {folder!r} has no attribute {name!r}"
             raise AttributeError(sentence) if missing is None else missing(name, names())

@@ -156,6 +156,12 @@ def test_names_on_demand_are_those_that_checkers_see(path):
     assert set(stated) & modules <= ({"compare"} if folder == "bayesgen" else set())
 
 
+def test_all_names_are_imported_by_an_asterisk():
+    code = "from bayesgen import *; print(*(name for name in dir() if name[0] != '_'))"
+    _, stated, _ = on_demand(PACKAGE / "__init__.py")
+    assert loaded_by(code) == {*stated} - {"__version__"}
+
+
 def test_a_name_that_is_not_there_is_refused():
     from bayesgen import plots
 
