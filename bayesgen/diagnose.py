@@ -393,8 +393,8 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
     return table(tree, **options)
 
 
-class MemberSummary(pd.DataFrame):
-    """Parameters of a member, printed with all columns, in lines no wider than the terminal.
+class StackSummary(pd.DataFrame):
+    """Members of a stack, or parameters of one, with all columns in lines as wide as the terminal.
 
     Names of blocks, which may list many columns, are cut where a name takes more than half a line.
     """

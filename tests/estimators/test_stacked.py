@@ -12,7 +12,7 @@ from stacked_tables import iris
 
 import bayesgen as bg
 from bayesgen import diagnose
-from bayesgen.diagnose import MemberSummary
+from bayesgen.diagnose import StackSummary
 from bayesgen.errors import (
     BayesgenWarning,
     InvalidArgument,
@@ -196,6 +196,9 @@ def test_summary_of_a_stack_has_a_row_for_each_member_and_draws_nothing(stack, m
     assert table.weight.to_dict() == weights and table.weight.is_monotonic_decreasing
     losses = stack.members_table().leave_one_out_log_loss
     assert table.leave_one_out_log_loss.to_dict() == losses.to_dict()
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) <= 80 and lines[0].split()[:2] == list(table)[:2]
 
 
 @pytest.mark.parametrize("name", ["nobody", 3, ["linear"]])
@@ -219,7 +222,7 @@ def test_printed_summary_of_members_leaves_room_for_numbers(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     rows = ["a.mean[yes, a]", f"{'_'.join(['column'] * 9)}.mean[yes, column]"]
     table = pd.DataFrame({name: [1.0, 2.0] for name in ("mean", "sd", "ess_bulk", "r_hat")}, rows)
-    shown = repr(MemberSummary(table))
+    shown = repr(StackSummary(table))
     assert max(map(len, shown.splitlines())) <= 80 and len(shown.splitlines()) == 3
     assert "a.mean[yes, a]" in shown and "….mean[yes, column]" in shown
 

@@ -381,7 +381,7 @@ class FittedStack(Fitted):
             if not isinstance(member, str) or member not in members:
                 raise not_one_of("member", member, list(members))
             table = members[member].summary(random_state, draws, options)
-            return diagnose.MemberSummary(table)
+            return diagnose.StackSummary(table)
         for option in options:
             raise InvalidArgument(
                 "summary() of a stack is about its members, and {option}= about parameters.",
@@ -390,7 +390,9 @@ class FittedStack(Fitted):
                 name=next(iter(members)),
             )
         columns = ["weight", "leave_one_out_log_loss", "log_linear_weight", "log_evidence"]
-        return self.members_table()[columns].sort_values("weight", ascending=False, kind="stable")
+        table = self.members_table()[columns]
+        by_weight = table.sort_values("weight", ascending=False, kind="stable")
+        return diagnose.StackSummary(by_weight)
 
     def members_table(self) -> DataFrame:
         """Return the members and interactions; see `StackedClassifier.members_table`."""
