@@ -393,14 +393,8 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
     return table(tree, **options)
 
 
-def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the members' summary tables one below the other, parameters as "member/parameter"."""
-    named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
-    return MembersSummary(pd.concat(named))
-
-
-class MembersSummary(pd.DataFrame):
-    """Parameters of members, printed with all columns, in lines no wider than the terminal.
+class StackSummary(pd.DataFrame):
+    """Members of a stack, or parameters of one, with all columns in lines as wide as the terminal.
 
     Names of blocks, which may list many columns, are cut where a name takes more than half a line.
     """
@@ -414,9 +408,9 @@ class MembersSummary(pd.DataFrame):
 
 
 def _shortened(name: str, width: int) -> str:
-    """Return "member/block.parameter[...]" with as much of the block as the width allows."""
+    """Return "block.parameter[...]" with as much of the block as the width allows."""
     dot = name.rfind(".", 0, name.find("["))
-    start = max(width - 1 - len(name[dot:]), name.find("/") + 4)
+    start = max(width - 1 - len(name[dot:]), 3)
     return name if len(name) <= width or start >= dot else f"{name[:start]}…{name[dot:]}"
 
 

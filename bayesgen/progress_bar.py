@@ -1,12 +1,50 @@
 """Progress bar of samplers, stacks and comparisons; the library prints nothing else."""
 
+import dataclasses
 import importlib.util
 import sys
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, Literal
+
+from bayesgen.typing import Self
 
 Progress = bool | Literal["auto"]
 """Whether a bar is shown; "auto": where stderr is a terminal, and in notebooks."""
+
+
+@dataclasses.dataclass
+class Steps:
+    """Steps of work in place of a bar, for whoever watches it, as the command line does.
+
+    title: what is done. unit: name of a step; "": steps are not counted. total: None: unknown.
+    done: steps so far. watched: the counts of the work that goes on, the outermost first.
+    """
+
+    title: str
+    unit: str
+    total: int | None
+    done: int
+    watched: "list[Steps]"
+
+    def __enter__(self) -> Self:
+        self.watched.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.watched.remove(self)
+
+    def update(self, n: int = 1) -> None:
+        """Count more steps."""
+        self.done += n
+
+    def set_description(self, title: str, *, refresh: bool = True) -> None:
+        """Say what is done now."""
+        self.title = title
+
+
+WATCHED: ContextVar[list[Steps] | None] = ContextVar("watched", default=None)
+"""Where the work of this context is counted if no bar shows it; None: nobody watches."""
 
 
 def status_line(text: str, progress: Progress) -> AbstractContextManager:
@@ -48,7 +86,10 @@ def progress_bar(
 
 def _bar(progress: Progress, **options: Any) -> AbstractContextManager:
     """Return a bar of tqdm: its widget where a notebook has widgets, else one on stderr."""
-    notebook = _in_notebook()
+    watched, notebook = WATCHED.get(), _in_notebook()
+    if watched is not None and progress == "auto" and not notebook:
+        title, unit = options.get("desc") or "", options.get("unit", "")
+        return Steps(title, unit, options.get("total"), options.get("initial", 0), watched)
     if notebook and importlib.util.find_spec("ipywidgets"):  # without them tqdm.auto warns
         from tqdm.auto import tqdm
     else:

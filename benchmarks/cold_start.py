@@ -1,8 +1,8 @@
 """A fresh process that fits exactly and predicts iris, against one that uses GaussianNB.
 
-Processes start in turn. "array": both read the same .npy file. "table": each loads its own iris as
-a pandas frame. "import": both only import, the other side scikit-learn's counterparts, and what is
-compared is processor time (on Linux or macOS). Modules are counted in a process of their own.
+Processes start in turn, and what is compared is processor time (on Linux or macOS). "array": both
+read the same .npy file. "table": each loads its own iris as a pandas frame. "import": both only
+import, the other side scikit-learn's counterparts. Modules are counted in a process of their own.
 Bytecode is kept, as Python does unless told otherwise: what is timed is loading, not compiling.
 """
 
@@ -10,11 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import Options, compared, in_turn, main, ratio
+from measure import Options, Ratio, compared, main, ratio
 from results import Result
 
 import bayesgen as bg
@@ -33,7 +32,10 @@ THEIRS = {
     "table": "from sklearn.datasets import load_iris; from sklearn.naive_bayes import GaussianNB; "
     "X, y = load_iris(as_frame=True, return_X_y=True); GaussianNB().fit(X, y).predict_proba(X)",
 }
-IMPORTS = ("import bayesgen", "import sklearn.naive_bayes, sklearn.discriminant_analysis")
+IMPORTS = (
+    "from bayesgen import LDA, QDA, NaiveBayes",
+    "import sklearn.naive_bayes, sklearn.discriminant_analysis",
+)
 HEAVY = ("jax", "jaxlib", "numpyro", "arviz", "arviz_base", "arviz_stats", "matplotlib")
 
 
@@ -46,8 +48,7 @@ def measure(options: Options) -> list[Result]:
         X, y = bg.datasets.load_iris()
         np.save(path, np.column_stack([X.to_numpy(), np.unique(y, return_inverse=True)[1]]))
         for kind in OURS:
-            ours, theirs = (partial(_run, code[kind], path) for code in (OURS, THEIRS))
-            found = ratio(in_turn(ours, theirs, repeats), faster=False)
+            found = _in_turn(OURS[kind], THEIRS[kind], path, repeats)
             work = f"fresh process, iris as {kind}: processes that use GaussianNB"
             counts = [len(_modules(code[kind], path)) for code in (OURS, THEIRS)]
             note = f"{counts[0]} modules against {counts[1]}"
@@ -60,13 +61,19 @@ def measure(options: Options) -> list[Result]:
 
 def _import(path: Path, repeats: int) -> Result:
     """Return what the import alone costs."""
-    for code in IMPORTS:
-        _run(code, path)
-    pairs = np.array([[_processor_seconds(code, path) for code in IMPORTS] for _ in range(repeats)])
     counts = [len(_modules(code, path)) for code in IMPORTS]
     note = f"{counts[0]} modules against {counts[1]}"
     work = "fresh process, import alone, processor time: scikit-learn's counterparts"
-    return compared(work, "<= 1.1", ratio(pairs, faster=False), note)
+    return compared(work, "<= 1.1", _in_turn(*IMPORTS, path, repeats), note)
+
+
+def _in_turn(ours: str, theirs: str, path: Path, repeats: int) -> Ratio:
+    """Return what a process costs over another, started in turn."""
+    codes = ours, theirs
+    for code in codes:
+        _run(code, path)
+    pairs = [[_processor_seconds(code, path) for code in codes] for _ in range(repeats)]
+    return ratio(np.array(pairs), faster=False)
 
 
 def _processor_seconds(code: str, path: Path) -> float:

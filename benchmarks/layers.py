@@ -11,7 +11,10 @@ from pathlib import Path
 import bayesgen
 
 PACKAGE = Path(bayesgen.__file__).parent
-SHARED = {"errors", "typing", "arguments", "calls", "progress_bar", "optimize", "membership"}
+SHARED = {
+    *("errors", "typing", "arguments", "calls", "progress_bar", "optimize", "membership"),
+    *("on_demand", "version"),
+}
 """Helpers that any module may use, and that stand at the bottom without being drawn."""
 
 

@@ -20,7 +20,7 @@ from side_by_side import Chains, sampled
 from simulated import Simulated, Subject, simulations, strengths_of
 from subjects import GROUPS, SUBJECTS
 
-from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, threshold, uniformity
+from bayesgen.calibrate.simulation import FALSE_ALARM, rank, ranked, spaced, threshold, uniformity
 from bayesgen.inference import Exact
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture

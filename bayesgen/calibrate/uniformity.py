@@ -9,7 +9,6 @@ import functools
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import binom, chisquare
 
 POINTS = 50
 """Values of z at which counts are looked at."""
@@ -19,6 +18,8 @@ LEVELS = np.logspace(-10, 0, 31)
 
 def chi_square(fractions: np.ndarray) -> float:
     """Return the p-value of equal counts in 10 bins, or 20 from 400 values on."""
+    from scipy.stats import chisquare
+
     bins = 20 if len(fractions) >= 400 else 10
     counts = np.bincount((fractions * bins).astype(int), minlength=bins)
     return float(chisquare(counts).pvalue)
@@ -28,7 +29,7 @@ def ecdf(fractions: np.ndarray) -> float:
     """Return the probability that uniform values leave pointwise bands as far as these do."""
     n, z = len(fractions), _places()
     counts = np.searchsorted(np.sort(fractions), z, side="right")
-    tails = 2 * np.minimum(binom.cdf(counts, n, z), binom.sf(counts - 1, n, z))
+    tails = 2 * _smaller_tail(counts, n, z)
     return float(_read(tails.min(), LEVELS, simultaneous(n)))
 
 
@@ -69,10 +70,17 @@ def _binomial(k: np.ndarray, n: np.ndarray, prob: float) -> np.ndarray:
 def _inside(n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the greatest count at each place whose tails are above level / 2."""
     z, counts = _places()[:, None], np.arange(n + 1)
-    inside = 2 * np.minimum(binom.cdf(counts, n, z), binom.sf(counts - 1, n, z)) > level
+    inside = 2 * _smaller_tail(counts, n, z) > level
     none = ~inside.any(axis=1)
     low, high = inside.argmax(axis=1), n - inside[:, ::-1].argmax(axis=1)
     return np.where(none, 1, low), np.where(none, 0, high)
+
+
+def _smaller_tail(counts: np.ndarray, n: int, z: np.ndarray) -> np.ndarray:
+    """Return the chance of as few of n uniform values below z, or of as many, if that is less."""
+    from scipy.stats import binom
+
+    return np.minimum(binom.cdf(counts, n, z), binom.sf(counts - 1, n, z))
 
 
 def _places() -> np.ndarray:

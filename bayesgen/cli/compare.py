@@ -3,30 +3,13 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
-from bayesgen.compare import Comparison, compare
 from bayesgen.errors import Words
 from bayesgen.errors.notes import merged, merged_by_name
-from bayesgen.estimators.compared import (
-    DRAWS,
-    METHODS,
-    MethodName,
-    RivalName,
-    Size,
-    classifiers_by_method,
-    default_methods,
-    default_sizes,
-    new_rivals,
-)
-from bayesgen.estimators.compared import RIVALS as DEFAULT_RIVALS
-from bayesgen.plots.style import pyplot
-from bayesgen.schema import identifiers, set_aside
-from bayesgen.table import read_table
+from bayesgen.estimators.method_names import RIVALS, MethodName, RivalName, Size
 
 
 def compare_methods(
@@ -36,7 +19,7 @@ def compare_methods(
     target: options.Target = None,
     model: options.Model = "naive-bayes",
     methods: Annotated[tuple[MethodName, ...] | None, options.SEPARATED] = None,
-    rivals: Annotated[tuple[Literal[RivalName, "none"], ...], options.SEPARATED] = DEFAULT_RIVALS,
+    rivals: Annotated[tuple[Literal[RivalName, "none"], ...], options.SEPARATED] = RIVALS,
     train_rows: Annotated[tuple[Size, ...] | None, options.SEPARATED] = None,
     cv: options.Folds = 5,
     groups: str | None = None,
@@ -75,6 +58,22 @@ def compare_methods(
         html: Write a page with pictures, too.
         json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
     """
+    from bayesgen.cli import comparison as described
+    from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
+    from bayesgen.cli.facts import missing_by_column, model_in_words
+    from bayesgen.cli.stated import MODELS, new_classifier, nuts
+    from bayesgen.compare import compare
+    from bayesgen.estimators.compared import (
+        DRAWS,
+        classifiers_by_method,
+        default_methods,
+        default_sizes,
+        new_rivals,
+    )
+    from bayesgen.plots.style import pyplot
+    from bayesgen.schema import identifiers, set_aside
+    from bayesgen.table import read_table
+
     if "none" in rivals and len(rivals) > 1:
         others = ",".join(name for name in rivals if name != "none")
         raise options.UnusableOptions(
@@ -87,7 +86,7 @@ def compare_methods(
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
     (X, y, group_of_row), by_row = rows.rows(), rows.subgroups()
-    table, kind = read_table(X), options.MODELS[model][0]
+    table, kind = read_table(X), MODELS[model][0]
     words = model == "bag-of-words" and is_text(table)
     read = rows.print_first(table, json=json, odd=not words)
     if words:
@@ -97,13 +96,14 @@ def compare_methods(
         methods = default_methods(kind, table)
         # stacks of hundreds of words take minutes a fit
         methods = tuple(method for method in methods if not (words and method == "stacked"))
-    nuts = sampling.method(
+    sampler = nuts(
+        sampling,
         samples="nuts" in methods,
         why="it is not among the methods",
         cure=f"--methods {','.join([*methods, 'nuts'])}",
     )
     weight = unlabelled if rows.without_class else None
-    ours = classifiers_by_method(kind, methods, table, seed, unlabelled=weight, nuts=nuts)
+    ours = classifiers_by_method(kind, methods, table, seed, unlabelled=weight, nuts=sampler)
     others = [name for name in get_args(RivalName) if name in rivals]
     classifiers = ours | new_rivals(others, seed)
     sizes = train_rows or default_sizes(list(rows.counts.values()))
@@ -127,20 +127,20 @@ def compare_methods(
     facts: dict[str, Any] = read | {
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
-        "missing_by_column": printing.missing_by_column(table),
-        "model": printing.model_in_words(
-            options.new_classifier(model, "auto", seed), set_aside(table, identifiers(table))
+        "missing_by_column": missing_by_column(table),
+        "model": model_in_words(
+            new_classifier(model, "auto", seed), set_aside(table, identifiers(table))
         ),
         "seed": seed,
     }
     labelled = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
-    notes: list[Words | str] = [_note_of_labelled(labelled)] if labelled else []
+    notes: list[Words | str] = [described.note_of_labelled(labelled)] if labelled else []
     if words:
         notes.append(f"texts are compared by the counts of their {WORDS} most frequent words.")
     if json:
-        print(printing.to_json(facts | _scores(fewer, comparison, notes)))
+        print(printing.to_json(facts | described.scores(fewer, comparison, notes)))
         return
-    lines = {"missing": _missing_in_words(facts), "model": facts["model"]}
+    lines = {"missing": described.missing_in_words(facts), "model": facts["model"]}
     if html is not None:
         lines["page"] = printing.file_in_words(html)
     printing.print_answer(facts, lines, json=False)
@@ -149,54 +149,4 @@ def compare_methods(
     said = printing.SAID.get() or ()
     notes += merged(note for run in reversed(runs) for note in run.noted if note.python not in said)
     notes += merged_by_name(comparison.warned)
-    printing.print_notes([*notes, *(_note_of_few(run) for run in fewer if run.warned)])
-
-
-def _scores(
-    fewer: Sequence[Comparison], comparison: Comparison, notes: Sequence[Words | str]
-) -> dict[str, Any]:
-    """Return scores, members, notes and warnings for JSON."""
-    tables = {
-        run.train_size: {
-            "folds": run.folds,
-            "classifiers": run.table.reset_index().to_dict("records"),
-            "members": run.members.reset_index().to_dict("records"),
-            "subgroups": run.subgroups.reset_index().to_dict("records"),
-        }
-        for run in (*fewer, comparison)
-    }
-    warned = comparison.warned.items()
-    return tables.pop(comparison.train_size) | {
-        "train_rows": tables,
-        "notes": list(map(printing.sentence, [*notes, *comparison.noted])),
-        "warnings": {name: list(map(printing.sentence, texts)) for name, texts in warned},
-    }
-
-
-def _missing_in_words(facts: Mapping[str, Any]) -> str:
-    """Return "19 cells in 11 rows (sex 11, ...)"."""
-    if not facts["missing_cells"]:
-        return "none"
-    columns = printing.name_counts(facts["missing_by_column"])
-    return f"{facts['missing_cells']:,} cells in {facts['rows_with_missing']:,} rows ({columns})"
-
-
-def _note_of_labelled(names: Sequence[str]) -> str:
-    """Return a sentence about classifiers that leave out rows without a class."""
-    fitted = "is fitted" if len(names) == 1 else "are fitted"
-    able = [name for name in names if name != METHODS["nuts"]]
-    cure = f" For {' and '.join(able)} state one: --unlabelled 0.1." if able else ""
-    return (
-        f"{' and '.join(names)} {fitted} without the rows that have no class, whose weight cannot "
-        f"be learned there.{cure}"
-    )
-
-
-def _note_of_few(comparison: Comparison) -> str:
-    """Return a sentence about the warnings of fits to few rows, which are not printed."""
-    count = sum(map(len, comparison.warned.values()))
-    warnings = "1 further warning" if count == 1 else f"{count:,} further warnings"
-    return (
-        f"fits to {comparison.train_size:,} rows gave {warnings}, of constant columns and the "
-        f"like; --train-rows {comparison.train_size} shows {'it' if count == 1 else 'them'}."
-    )
+    printing.print_notes([*notes, *(described.note_of_few(run) for run in fewer if run.warned)])

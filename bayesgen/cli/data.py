@@ -1,4 +1,4 @@
-"""DATA, files of rows or a bundled data set: its columns, classes and rows; `bayesgen datasets`."""
+"""DATA, files of rows or a bundled data set: its columns, classes and rows."""
 
 import dataclasses
 import difflib
@@ -15,13 +15,15 @@ from jaxtyping import Shaped
 
 from bayesgen import datasets
 from bayesgen.cli import printing
-from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Json, UnusableOptions
+from bayesgen.cli.facts import kinds_of_columns, lines_of_data
+from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, UnusableOptions
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
 from bayesgen.errors.wording import listed
 from bayesgen.estimators.bag_of_words import word_counts
 from bayesgen.schema import as_read, identifiers, ignored, set_aside, suspicions
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
+from bayesgen.sources.files import file_source
 from bayesgen.sources.header import few_valued
 from bayesgen.table import Table, read_table, read_target
 
@@ -59,7 +61,17 @@ def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) 
             f"Parquet file, or one of {', '.join(datasets.names())}."
         )
     with printing.noted_at_once():
-        source = csv.source(path)
+        source = file_source(
+            path,
+            csv.missing,
+            csv.sep,
+            csv.decimal,
+            not_missing=csv.not_missing,
+            encoding=csv.encoding,
+            header=csv.header,
+            names=csv.names,
+            stray_quotes=csv.stray_quotes,
+        )
     return dataclasses.replace(source, name=data, part_rows=part_rows)
 
 
@@ -190,7 +202,7 @@ class LabelledData:
         facts = self.facts(table)
         if json:
             return facts
-        printing.print_answer(facts, printing.lines_of_data(facts), json=False)
+        printing.print_answer(facts, lines_of_data(facts), json=False)
         if odd:
             found = identifiers(table)
             rest = set_aside(table, found)
@@ -205,7 +217,7 @@ class LabelledData:
             "data": self.source.name,
             "target": self.target,
             "rows": self.n_rows,
-            "columns": printing.kinds_of_columns(table),
+            "columns": kinds_of_columns(table),
             "classes": {str(label): count for label, count in self.counts.items()},
             "rows_without_class": self.without_class,
         }
@@ -309,25 +321,3 @@ def _counted(source: Source, target: str) -> tuple[dict[Any, int], int, int]:
 def count_values(column: pa.ChunkedArray) -> dict[Any, int]:
     """Return how many rows have each value."""
     return {entry["values"]: entry["counts"] for entry in column.value_counts().to_pylist()}
-
-
-def list_datasets(*, json: Json = False) -> None:
-    """List the bundled data sets."""
-    facts: dict[str, dict[str, Any]] = {}
-    for name in datasets.names():
-        data = LabelledData.read(name)
-        table = read_table(data.rows()[0])
-        facts[name] = {
-            "rows": table.n_rows,
-            "columns": printing.kinds_of_columns(table),
-            "missing_cells": sum(printing.missing_by_column(table).values()),
-            "target": data.target,
-            "classes": len(data.counts),
-        }
-    if json:
-        print(printing.to_json(facts))
-        return
-    columns = ["rows", "numeric", "categorical", "missing_cells", "target", "classes"]
-    lines = [{**about, **about["columns"]} for about in facts.values()]
-    table = pd.DataFrame(lines, index=list(facts), columns=columns)
-    print(table.rename(columns={"missing_cells": "missing"}).to_string())

@@ -1,18 +1,10 @@
 """`bayesgen fit` and `bayesgen merge`: they write a model."""
 
-import textwrap
 from collections import Counter
-from typing import Any
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import LabelledData, is_text
-from bayesgen.compare.as_text import MEMBERS_LEGEND, WIDTH, aligned, members_as_text
 from bayesgen.errors import BayesgenError
-from bayesgen.estimators import StackedClassifier, load
-from bayesgen.estimators.classifier import Classifier
-from bayesgen.schema import identifiers, set_aside
-from bayesgen.sources import PART_ROWS
-from bayesgen.table import Table
+from bayesgen.sources.defaults import PART_ROWS
 
 
 def fit_model(
@@ -41,9 +33,13 @@ def fit_model(
     Args:
         out: File to write the model to, by convention ending in .bgm (see `bayesgen predict`).
     """
+    from bayesgen.cli import facts, stated
+    from bayesgen.cli.data import LabelledData, is_text
+    from bayesgen.estimators import StackedClassifier
+
     rows = LabelledData.read(data, target, features, csv, part_rows=batch)
     table = rows.first_features()
-    classifier = options.new_classifier(model, inference, seed, unlabelled, sampling)
+    classifier = stated.new_classifier(model, inference, seed, unlabelled, sampling)
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
     words = model == "bag-of-words" and is_text(table)
@@ -53,40 +49,15 @@ def fit_model(
         classifier.fit(X, y)
     else:
         classifier.fit(rows.source, rows.target)
-    options.with_prior(classifier, prior).save(out)
-    facts, lines = _described(classifier, read, table)
+    stated.with_prior(classifier, prior).save(out)
+    found, lines = facts.described(classifier, read, table)
     if prior is not None:
-        facts["prior"], lines["prior"] = dict(prior), printing.name_counts(prior)
-    facts |= {"out": {"path": str(out), "bytes": out.stat().st_size}, "seed": seed}
+        found["prior"], lines["prior"] = dict(prior), printing.name_counts(prior)
+    found |= {"out": {"path": str(out), "bytes": out.stat().st_size}, "seed": seed}
     lines["out"] = printing.file_in_words(out)
-    printing.print_answer(facts, lines, json=json)
+    printing.print_answer(found, lines, json=json)
     if isinstance(classifier, StackedClassifier) and not json:
-        members = members_as_text(classifier.members_table())
-        print(f"\n{aligned(members)}\n\n{textwrap.fill(MEMBERS_LEGEND, WIDTH)}")
-
-
-def _described(
-    classifier: Classifier, read: dict[str, Any], table: Table
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return facts about rows that were read, the model and its fit, and lines about the latter."""
-    table = set_aside(table, identifiers(table))
-    words = printing.model_in_words(classifier, table)
-    facts = read | {"model": words} | printing.facts_of_fit(classifier)
-    lines = {"model": words}
-    if facts["rows_without_class"]:
-        weight = facts["unlabelled_weight"] = classifier.unlabelled_weight_
-        lines["no class"] = f"mean weight {weight:.2g} of the rows without a label"
-    lines["fit"] = f"{facts['inference']}: {facts['verdict']}"
-    loss = classifier.report_.details.get("leave-one-out log loss")
-    if loss is not None:
-        facts["leave_one_out_log_loss"] = loss
-        lines["left out"] = f"log loss {loss:.3f} of rows, each predicted from the others"
-    if isinstance(classifier, StackedClassifier):
-        share = classifier.pool_share_
-        facts["members"] = classifier.members_table().reset_index().to_dict("records")
-        facts["pool_share"] = share
-        lines["pools"] = f"{1 - share:.0%} linear, {share:.0%} log-linear"
-    return facts, lines
+        print(f"\n{facts.members_in_words(classifier)}")
 
 
 def merge_models(
@@ -106,6 +77,9 @@ def merge_models(
     Args:
         out: File to write the merged model to.
     """
+    from bayesgen.cli.facts import facts_of_fit
+    from bayesgen.estimators import load
+
     paths = (first, second, *others)
     named = Counter(path.resolve() for path in paths)
     classifier = load(first)
@@ -123,7 +97,7 @@ def merge_models(
         "classifier": type(classifier).__name__,
         "rows": sum(weights),
         "classes": dict(zip(labels, weights, strict=True)),
-        **printing.facts_of_fit(classifier),
+        **facts_of_fit(classifier),
         "out": {"path": str(out), "bytes": out.stat().st_size},
     }
     lines = {

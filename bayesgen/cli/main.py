@@ -17,10 +17,11 @@ from rich.console import Console
 
 from bayesgen.cli import printing
 from bayesgen.cli.compare import compare_methods
-from bayesgen.cli.data import list_datasets
+from bayesgen.cli.datasets import list_datasets
 from bayesgen.cli.fit import fit_model, merge_models
 from bayesgen.cli.options import TYPED
 from bayesgen.cli.predict import predict_rows
+from bayesgen.cli.progress import progress_lines
 from bayesgen.cli.report import report_page
 from bayesgen.errors import BayesgenError
 
@@ -129,9 +130,10 @@ def _exit_code(words: list[str]) -> int:
     printing.SAID.set(set())
     errors = Console(stderr=True)
     try:
-        application()(
-            words, exit_on_error=False, error_console=errors, result_action="return_value"
-        )
+        with progress_lines(next(iter(words), "")):
+            application()(
+                words, exit_on_error=False, error_console=errors, result_action="return_value"
+            )
         sys.stdout.flush()
     except CycloptsError:
         return 2

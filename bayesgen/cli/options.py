@@ -1,40 +1,24 @@
-"""Options that several commands take, with their help, and the classifier that they state."""
+"""Options that several commands take, with their help, which loads neither models nor tables."""
 
 import contextlib
 import csv
 import dataclasses
-import itertools
 import math
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Parameter, Token, convert, types, validators
 
-from bayesgen import decide
-from bayesgen.decide import Loss
 from bayesgen.errors import BayesgenError
-from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
-from bayesgen.estimators.classifier import Classifier
-from bayesgen.inference import NUTS
-from bayesgen.sources import Source
-from bayesgen.sources.files import file_source
-from bayesgen.sources.words import NULLS
+from bayesgen.sources.defaults import NULLS
 
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command line that runs, which pages print so that they can be made again."""
-MODELS = {
-    "naive-bayes": (NaiveBayes, "naive Bayes"),
-    "lda": (LDA, "LDA"),
-    "qda": (QDA, "QDA"),
-    "joint-table": (JointTable, "joint table"),
-    "bag-of-words": (BagOfWords, "bag of words"),
-}
-"""Class and common name of each model."""
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
+DRAWS, WARMUP, CHAINS = 1000, 1000, 4
+"""The defaults of `bg.NUTS`."""
 AnyModelName = Literal["stacked", ModelName]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 Unlabelled = Literal["learn"] | float | None
@@ -170,8 +154,6 @@ Weight = Annotated[
         "them negative.",
     ),
 ]
-EXAMPLE = 6
-"""Pairs of classes that are written out: those of three classes."""
 NOT_NONE = " Or leave --unlabelled none out, to learn from them as well."
 Prior = Annotated[
     Mapping[str, float] | None,
@@ -272,20 +254,6 @@ class CsvFormat:
     ] = None
     stray_quotes: Flag = False
 
-    def source(self, path: str) -> Source:
-        """Return the rows of files that are read so."""
-        return file_source(
-            path,
-            self.missing,
-            self.sep,
-            self.decimal,
-            not_missing=self.not_missing,
-            encoding=self.encoding,
-            header=self.header,
-            names=self.names,
-            stray_quotes=self.stray_quotes,
-        )
-
 
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
@@ -307,129 +275,16 @@ class Sampling:
     """How long NUTS samples; None: as long as by default."""
 
     draws: Annotated[
-        Count, Parameter(help=f"Kept draws of each chain of NUTS, by default {NUTS.draws:,}.")
+        Count, Parameter(help=f"Kept draws of each chain of NUTS, by default {DRAWS:,}.")
     ] = None
     warmup: Annotated[
         Count,
-        Parameter(help=f"Discarded draws of each chain of NUTS, by default {NUTS.warmup:,}."),
+        Parameter(help=f"Discarded draws of each chain of NUTS, by default {WARMUP:,}."),
     ] = None
     chains: Annotated[
-        Count, Parameter(help=f"Independent chains of NUTS, by default {NUTS.chains}.")
+        Count, Parameter(help=f"Independent chains of NUTS, by default {CHAINS}.")
     ] = None
-
-    def method(self, *, samples: bool, why: str, cure: str) -> NUTS:
-        """Return NUTS with the settings that were typed.
-
-        Args:
-            samples: whether NUTS is to run.
-            why: it does not.
-            cure: the options that let it run.
-
-        Raises:
-            UnusableOptions: settings were typed, and NUTS does not run.
-        """
-        settings = {name: value for name, value in vars(self).items() if value is not None}
-        if settings and not samples:
-            options = ", ".join(f"--{name}" for name in settings)
-            raise UnusableOptions(
-                f"{options}: only NUTS takes these, and {why}. Add {cure}, or leave {options} out."
-            )
-        return NUTS(**settings)
 
 
 AS_SHOWN, ALL_COLUMNS, DEFAULT_LENGTH = CsvFormat(), Features(), Sampling()
 """Nothing was typed."""
-
-
-# -- The classifier that options state -------------------------------------------------------------
-
-
-def new_classifier(
-    model: AnyModelName,
-    inference: InferenceName,
-    seed: int,
-    unlabelled: Unlabelled = "learn",
-    sampling: Sampling = DEFAULT_LENGTH,
-) -> Classifier:
-    """Return the classifier of a name, not yet fitted.
-
-    Args:
-        model: which one.
-        inference: how to fit it.
-        seed: of everything random.
-        unlabelled: weight of rows without a class.
-        sampling: settings of NUTS.
-
-    Raises:
-        UnusableOptions: a stack with an inference of its own, or settings of NUTS without it.
-    """
-    samples = inference == "nuts"
-    nuts = sampling.method(
-        samples=samples, why=f"--inference is {inference}", cure="--inference nuts"
-    )
-    if model != "stacked":
-        method = nuts if samples else inference
-        return MODELS[model][0](inference=method, random_state=seed, unlabelled=unlabelled)
-    if inference != "auto":
-        raise UnusableOptions(
-            f"--inference is {inference!r}; a stack consists of closed forms, weighted by "
-            "leave-one-out score, and takes only auto. Leave --inference out, or add --model "
-            "naive-bayes."
-        )
-    return StackedClassifier(random_state=seed, unlabelled=unlabelled)
-
-
-def losses(costs: Mapping[str, float] | None, labels: Iterable) -> Loss:
-    """Return the costs of --cost as {(true, decided): cost}; labels: of the classes.
-
-    Raises:
-        BayesgenError: a pair that does not begin with a class, or pairs without a cost.
-    """
-    if costs is None:
-        return None
-    names, loss = {_whole(label): label for label in labels}, {}
-    classes = {str(label): label for label in names.values()} | names
-    for pair, cost in costs.items():
-        # of "a" and "a:b" the longer one: a name may hold a colon
-        begins = (name for name in classes if _after(pair, name).startswith(":"))
-        true = max(begins, key=len, default="")
-        decided = _after(pair, true)[1:].strip()
-        if true not in classes or not decided:
-            every = [f"{k}:{d}=1" for k, d in itertools.permutations(names, 2)]
-            more = "" if len(every) <= EXAMPLE else ", and so on for every pair of classes"
-            raise UnusableOptions(
-                f"--cost {pair}: the true class comes first, one of {', '.join(names)}, then a "
-                f"colon and the decision. Type --cost {shlex.quote(','.join(every[:EXAMPLE]))}"
-                f"{more}."
-            )
-        loss[classes[true], classes.get(decided, decided)] = cost
-    decide.rule(loss, np.array(list(names.values())))  # refuses pairs without a cost
-    return loss
-
-
-def _whole(label: object) -> str:
-    """Return a label as it is printed: 1.0 as 1."""
-    return str(label).removesuffix(".0") if isinstance(label, float) else str(label)
-
-
-def _after(pair: str, name: str) -> str:
-    """Return what follows a name at the beginning of a pair; "" if it does not begin so."""
-    return pair.removeprefix(name).lstrip() if pair.startswith(name) else ""
-
-
-def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Classifier:
-    """Return a fitted classifier with the class probabilities of --prior, if there are any.
-
-    Raises:
-        UnusableOptions: the classes are others.
-    """
-    if prior is None:
-        return classifier
-    classes = {str(label): label for label in classifier.classes_.tolist()}
-    if prior.keys() != classes.keys():
-        example = ",".join(f"{name}={1 / len(classes):.2g}" for name in classes)
-        raise UnusableOptions(
-            f"--prior names the classes {', '.join(prior)}, and the model has "
-            f"{', '.join(classes)}. Name each once, such as --prior {example}."
-        )
-    return classifier.with_class_prior({classes[name]: share for name, share in prior.items()})

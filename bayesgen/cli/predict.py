@@ -1,27 +1,17 @@
 """`bayesgen predict`."""
 
 import itertools
-import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import pyarrow as pa
 from cyclopts import Parameter, validators
 
-from bayesgen import decide
-from bayesgen.calibrate import accuracy, brier, log_loss
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import count_values, open_data
 from bayesgen.errors.sources import no_column, no_rows_in_source
-from bayesgen.errors.wording import rows as in_rows
-from bayesgen.estimators import Answers, load
 from bayesgen.progress_bar import progress_bar
-from bayesgen.sources import PART_ROWS, Source
-from bayesgen.typing import Joint, Labels
+from bayesgen.sources.defaults import PART_ROWS
 
 LONG = 1.0
 """Seconds after which a bar is shown."""
@@ -68,7 +58,17 @@ def predict_rows(
         target: Column that holds the classes, by which the answers are scored.
         json: Print JSON: a summary, or without --out one object a row.
     """
-    classifier = options.with_prior(load(model), prior)
+    import pyarrow as pa
+
+    from bayesgen import decide
+    from bayesgen.cli.answers import Scores, probabilities, with_target, without
+    from bayesgen.cli.data import count_values, open_data
+    from bayesgen.cli.stated import losses, with_prior
+    from bayesgen.cli.writing import table_writer
+    from bayesgen.estimators import load
+    from bayesgen.estimators.sources.predict import Answers
+
+    classifier = with_prior(load(model), prior)
     source = open_data(data, csv, batch)
     keep = tuple(dict.fromkeys(keep))
     answers = Answers.of_command(classifier, interval=interval, draws=draws, coverage=coverage)
@@ -78,7 +78,7 @@ def predict_rows(
         )
     scores = None if target is None else Scores(target, classifier.classes_)
     classes = classifier.classes_.tolist()
-    loss = options.losses(cost, classes)
+    loss = losses(cost, classes)
     rule = None if loss is None else decide.rule(loss, classifier.classes_)
     for option, name in [*(("keep", name) for name in keep), ("target", target)]:
         if name is not None and name not in map(str, source.names or ()):
@@ -88,13 +88,13 @@ def predict_rows(
                 f"--{option} {name}: the answers already have a column of this name. Rename it in "
                 "the file."
             )
-    source = _with_target(source, target, classes)
+    source = with_target(source, target, classes)
     hidden = [] if target is None or target in keep else [target]
     reader = answers.reader(source, [*keep, *hidden])
     first = next(reader, None)  # what cannot be read is refused before anything is written
     if first is None:
         raise no_rows_in_source(source.name)
-    counts, decided, schema = Counter(), Counter(), _without(reader.schema, hidden)
+    counts, decided, schema = Counter(), Counter(), without(reader.schema, hidden)
     if rule is not None:
         # text where some decisions are classes and others are not
         mixed = rule.decisions.dtype == object
@@ -102,7 +102,7 @@ def predict_rows(
         schema = schema.insert(len(keep) + 1, pa.field("decision", labels.type))
     shown = "auto" if out is not None or not sys.stdout.isatty() else False
     with (
-        printing.table_writer(out, schema, json=json) as write,
+        table_writer(out, schema, json=json) as write,
         progress_bar(source.n_rows, shown, unit="row", title="answered", delay=LONG) as bar,
     ):
         for batch_of_rows in itertools.chain([first], reader):
@@ -111,14 +111,14 @@ def predict_rows(
                 scores.add(rows)
             counts.update(count_values(rows.column("predicted")))
             if rule is not None:
-                best = rule.best(_probabilities(rows, classes))
+                best = rule.best(probabilities(rows, classes))
                 rows = rows.append_column("decision", labels.take(pa.array(best)))
                 decided.update(count_values(rows.column("decision")))
             write(rows.select(schema.names))
             bar.update(len(rows))
     found = None
     if scores is not None and scores.n_rows:
-        again = _with_target(open_data(data, csv, batch), target, classes)
+        again = with_target(open_data(data, csv, batch), target, classes)
         found = answers.in_sample(again, scores.column, scores.codes_of, scores.counts)
         printing.print_notes([] if found is None else [found.written("shell")])
     if out is None:
@@ -147,78 +147,3 @@ def predict_rows(
         facts["scores"], lines["scores"] = scores.facts(), scores.in_words()
         facts["scores"]["rows_of_the_fit"] = found is not None
     printing.print_answer(facts, lines, json=json)
-
-
-def _with_target(source: Source, target: str | None, classes: list) -> Source:
-    """Return a source in which words such as "None" are classes where the model has them."""
-    if target is None:
-        return source
-    with printing.noted_at_once():
-        return source.with_classes(target, [target], classes)
-
-
-def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name not in names])
-
-
-def _probabilities(rows: pa.Table, classes: list) -> Joint:
-    return np.column_stack([rows.column(f"probability_{label}").to_numpy() for label in classes])
-
-
-class Scores:
-    """Log loss, Brier score and accuracy of answers, added up part by part.
-
-    column: that holds the classes.
-    """
-
-    def __init__(self, column: str, classes: np.ndarray) -> None:
-        """Begin with no rows of these classes."""
-        self.column, self.classes = column, classes.tolist()
-        self.codes = {_key(label): code for code, label in enumerate(self.classes)}
-        self.n_rows = self.without_class = 0
-        self.sums, self.counts = np.zeros(3), np.zeros(len(classes))
-
-    def add(self, rows: pa.Table) -> None:
-        """Add answers beside the column of classes."""
-        codes = self.codes_of(rows)
-        self.counts += np.bincount(codes[codes >= 0], minlength=len(self.classes))
-        y, proba = codes[codes >= 0], _probabilities(rows, self.classes)[codes >= 0]
-        self.without_class += len(codes) - len(y)
-        if len(y):
-            codes = range(len(self.classes))
-            means = np.array([score(y, proba, codes) for score in (log_loss, brier, accuracy)])
-            self.sums, self.n_rows = self.sums + len(y) * means, self.n_rows + len(y)
-
-    def codes_of(self, rows: pa.Table) -> Labels:
-        """Return the class codes of rows, -1 where their cell is no class of the model."""
-        labels = rows.column(self.column).to_pylist()
-        return np.array([self.codes.get(_key(label), -1) for label in labels], dtype=int)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the means over the scored rows, NaN where there are none."""
-        means = (self.sums / self.n_rows).tolist() if self.n_rows else [math.nan] * 3
-        return {
-            "target": self.column,
-            "rows": self.n_rows,
-            "without_class": self.without_class,
-            **dict(zip(("log_loss", "brier", "accuracy"), means, strict=True)),
-        }
-
-    def in_words(self) -> str:
-        """Return the scores as a line."""
-        if not self.n_rows:
-            return f"no row of column {self.column!r} holds a class of the model"
-        facts, count = self.facts(), self.without_class
-        others = f"; {in_rows(count)} without a class of the model" if count else ""
-        return (
-            f"against column {self.column!r}: log loss {facts['log_loss']:.3f}, accuracy "
-            f"{facts['accuracy']:.1%}, Brier {facts['brier']:.3f} ({in_rows(self.n_rows)}{others})"
-        )
-
-
-def _key(label: object) -> str:
-    """Return a label as text that files of any kind have in common: 1, 1.0 and "1" are one."""
-    text = str(label).strip()
-    if isinstance(label, bool) or text in ("True", "False"):
-        return text.lower()
-    return text.removesuffix(".0") if isinstance(label, float) else text

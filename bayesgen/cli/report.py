@@ -4,12 +4,6 @@ import shlex
 from pathlib import Path
 
 from bayesgen.cli import options, printing
-from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
-from bayesgen.estimators import load
-from bayesgen.plots.style import pyplot
-from bayesgen.report.subject import columns_of_fit
-from bayesgen.schema import identifiers, set_aside
-from bayesgen.table import read_table
 
 
 def report_page(
@@ -44,12 +38,21 @@ def report_page(
             that it was fitted to.
         json: Print JSON: where the page is and how the fit ended.
     """
+    from bayesgen.cli.data import WORDS, LabelledData, counted_words, is_text
+    from bayesgen.cli.facts import model_in_words
+    from bayesgen.cli.stated import losses, new_classifier
+    from bayesgen.estimators import load
+    from bayesgen.plots.style import pyplot
+    from bayesgen.report.subject import columns_of_fit
+    from bayesgen.schema import identifiers, set_aside
+    from bayesgen.table import read_table
+
     pyplot()  # refuse before anything is read or fitted
     rows = LabelledData.read(data, target, features, csv, by=by)
     rows.require_classes()
     X, y, _ = rows.rows()
     # refuse before anything is fitted
-    loss, levels = options.losses(cost, rows.counts), rows.subgroups()
+    loss, levels = losses(cost, rows.counts), rows.subgroups()
     table = read_table(X)
     words = model == "bag-of-words" and is_text(table)
     rows.print_first(table, json=json, odd=not words)
@@ -60,7 +63,7 @@ def report_page(
         classifier = load(fitted)
         X = columns_of_fit(classifier, X)
     else:
-        classifier = options.new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
+        classifier = new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
     classifier.report_html(
         html,
         X,
@@ -77,7 +80,7 @@ def report_page(
     facts = {
         "data": data,
         "target": rows.target,
-        "model": printing.model_in_words(classifier, set_aside(table, identifiers(table))),
+        "model": model_in_words(classifier, set_aside(table, identifiers(table))),
         "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.outcome)}",
         "page": printing.file_in_words(html),
     }

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -34,7 +34,6 @@ from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS
-from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource, fit_by_column, learned_from
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.updates import forgetting, merging
@@ -47,6 +46,21 @@ from bayesgen.predict import ReadRows
 from bayesgen.prevalence import Prevalence, Request, require_prevalence
 from bayesgen.table import require_same_order
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
+
+if TYPE_CHECKING:
+    from bayesgen.plots import (
+        DensityDisplay,
+        EvidenceDisplay,
+        FeatureDisplay,
+        IntervalDisplay,
+        PriorDisplay,
+        RegionDisplay,
+        RelevanceDisplay,
+        ReliabilityDisplay,
+    )
+else:  # loaded where something is drawn
+    DensityDisplay = EvidenceDisplay = FeatureDisplay = IntervalDisplay = Any
+    PriorDisplay = RegionDisplay = RelevanceDisplay = ReliabilityDisplay = Any
 
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
@@ -1184,15 +1198,28 @@ class Classifier(Estimator):
         encoded, codes = self._read_rows(X).encoded, validation.class_codes(y, self.classes_)
         return fitted.datatree(encoded, codes, source, draws, replicates)
 
-    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
+    def summary(
+        self,
+        member: str | None = None,
+        *,
+        draws: int = DRAWS,
+        random_state: object = 0,
+        **options: Any,
+    ) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
 
-        Parameters of a stack are those of its members, by "member/parameter".
+        Of a stack it has a row for each member and interaction instead, the greatest weight first,
+        with the columns of `members_table`; `summary(member="linear")` has the parameters of one.
 
         Args:
+            member: of a stack, whose parameters are asked for.
             draws: of a closed-form posterior.
             random_state: seed of these draws.
             options: of `arviz_stats.summary`, such as var_names, ci_prob, kind.
+
+        Raises:
+            InvalidArgument: no member has this name, which lists those that there are; options,
+                and a stack without a member.
 
         Example:
             >>> import bayesgen as bg
@@ -1200,8 +1227,11 @@ class Classifier(Estimator):
             >>> table = bg.NaiveBayes().fit(X, y).summary(kind="stats", ci_prob=0.9)
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
+            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
+            >>> stack.summary().weight.round(2).to_dict()
+            {'lda': 0.78, 'naivebayes': 0.22}
         """
-        return self._fitted().summary(self._source_of(random_state), draws, options)
+        return self._fitted().summary(self._source_of(random_state), draws, options, member)
 
     @overload
     def loo(
@@ -1362,6 +1392,8 @@ class Classifier(Estimator):
             InvalidFile: part of the model is not data but, for example, a function; no file can be
                 written to the path.
         """
+        from bayesgen.estimators.saving import save
+
         check_is_fitted(self)
         save(self, path)
 
@@ -1464,7 +1496,7 @@ class Classifier(Estimator):
         random_state: object = 0,
         features: list | tuple | None = None,
         ax: Axes = None,
-    ) -> plots.PriorDisplay:
+    ) -> PriorDisplay:
         """Draw n rows simulated from the prior beside rows X; features as in `PriorDisplay`.
 
         X and y are by default the rows of the last fit.
@@ -1478,46 +1510,44 @@ class Classifier(Estimator):
     @deduplicate_warnings()
     def plot_densities(
         self, X: object, y: ArrayLike, features: tuple = (0, 1), **options: Option
-    ) -> plots.DensityDisplay:
+    ) -> DensityDisplay:
         """Draw contours of each class over two columns; options of `DensityDisplay`."""
         return plots.DensityDisplay.from_estimator(self, X, y, features=features, **options)
 
     @deduplicate_warnings()
     def plot_regions(
         self, X: object, y: ArrayLike, features: tuple = (0, 1), **options: Option
-    ) -> plots.RegionDisplay:
+    ) -> RegionDisplay:
         """Draw decision regions over two columns; options of `RegionDisplay`."""
         return plots.RegionDisplay.from_estimator(self, X, y, features=features, **options)
 
     @deduplicate_warnings()
-    def plot_features(self, X: object, y: ArrayLike, **options: Option) -> plots.FeatureDisplay:
+    def plot_features(self, X: object, y: ArrayLike, **options: Option) -> FeatureDisplay:
         """Draw the predictive density of each column; options of `FeatureDisplay`."""
         return plots.FeatureDisplay.from_estimator(self, X, y, **options)
 
     @deduplicate_warnings()
-    def plot_reliability(
-        self, X: object, y: ArrayLike, **options: Option
-    ) -> plots.ReliabilityDisplay:
+    def plot_reliability(self, X: object, y: ArrayLike, **options: Option) -> ReliabilityDisplay:
         """Draw reliability curves; options of `ReliabilityDisplay`."""
         return plots.ReliabilityDisplay.from_estimator(self, X, y, **options)
 
     @deduplicate_warnings()
     def plot_intervals(
         self, X: object, y: ArrayLike | None = None, target: Hashable = None, **options: Option
-    ) -> plots.IntervalDisplay:
+    ) -> IntervalDisplay:
         """Draw probabilities of one class with intervals; options of `IntervalDisplay`."""
         return plots.IntervalDisplay.from_estimator(self, X, y, target=target, **options)
 
     @deduplicate_warnings()
     def plot_evidence(
         self, row: object, target: Hashable = None, against: Hashable = None, **options: Option
-    ) -> plots.EvidenceDisplay:
+    ) -> EvidenceDisplay:
         """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
 
     def plot_relevance(
         self, X: object = None, *, most: int = 25, ax: Axes = None
-    ) -> plots.RelevanceDisplay:
+    ) -> RelevanceDisplay:
         """Draw `relevance`, of at most so many columns."""
         pyplot()  # refuse before anything is computed
         return plots.RelevanceDisplay(self.relevance(X), arguments.count("most", most)).plot(ax)

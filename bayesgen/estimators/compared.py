@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bayesgen.errors import InvalidArgument, UnsupportedOperation
 from bayesgen.errors.dialect import REPEATED
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA, QDA
+from bayesgen.estimators.method_names import METHODS, RIVALS, MethodName, RivalName, Size
 from bayesgen.estimators.naive_bayes import NaiveBayes
 from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.estimators.unlabelled_fit import Weight
@@ -21,13 +22,8 @@ from bayesgen.inference import NUTS
 from bayesgen.progress_bar import Progress
 from bayesgen.table import Table, read_labels, read_table
 
-MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
-Size = int | Literal["all"]
-METHODS = {"stacked": "stack", "exact": "exact Bayes", "map": "MAP", "mle": "MLE", "nuts": "NUTS"}
 NO_LEARNED_WEIGHT = ("mle", "map")
 """Methods that take a stated weight of rows without a class, and learn none; nuts takes none."""
-RivalName = Literal["frequencies", "logistic", "forest", "boosting", "catboost", "lightgbm"]
-RIVALS: tuple[RivalName, ...] = ("frequencies", "logistic")
 FEW = 24
 """Training rows at which, by default, classifiers are compared too."""
 DRAWS = 25

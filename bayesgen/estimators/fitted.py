@@ -351,14 +351,27 @@ class Fitted:
         model = self.state.problem(self.class_prior).model
         return diagnose.log_priors(model, draws.params)
 
-    def summary(self, random_state: object, draws: int, options: dict) -> DataFrame:
+    def summary(
+        self, random_state: object, draws: int, options: dict, member: str | None = None
+    ) -> DataFrame:
         """Return arviz's summary of every parameter.
 
         Args:
             random_state: seed.
             draws: of a closed-form posterior.
             options: of the summary.
+            member: of a stack.
+
+        Raises:
+            InvalidArgument: a member of what is no stack.
         """
+        if member is not None:
+            raise InvalidArgument(
+                "member={member!r}: {estimator} is no stack, and has no members.",
+                "Leave member= out.",
+                member=member,
+                estimator=self.estimator,
+            )
         rng, labels = arguments.generator(random_state), self.axis_labels()
         posterior = diagnose.draws_of(self.posterior, rng, draws)
         groups = {"posterior": self.named(posterior.params, labels)}

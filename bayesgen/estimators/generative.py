@@ -13,8 +13,8 @@ from bayesgen.estimators import program_classifier, unlabelled_fit
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Missing, Remainder, Spec, Unseen, assign
 from bayesgen.estimators.fitted import Fitted
-from bayesgen.estimators.prior_model import ProgramPrior
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
+from bayesgen.estimators.program_prior import ProgramPrior
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows

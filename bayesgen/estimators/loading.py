@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterable
 from bayesgen.calls import checked_call
 from bayesgen.errors import InvalidFile
 from bayesgen.errors.files import unusable_model
+from bayesgen.estimators.bag_of_words import BagOfWords
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.discriminant import LDA, QDA
+from bayesgen.estimators.generative import GenerativeClassifier
+from bayesgen.estimators.joint_table import JointTable
+from bayesgen.estimators.naive_bayes import NaiveBayes
 from bayesgen.estimators.saving import ModelFile
+from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.persist import read_model
+
+CLASSIFIERS = BagOfWords, LDA, QDA, GenerativeClassifier, JointTable, NaiveBayes, StackedClassifier
+"""What files hold: they name a class, which must have been loaded."""
 
 
 @checked_call

@@ -1,8 +1,9 @@
 """Naive Bayes: columns are independent given the class."""
 
 import dataclasses
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from bayesgen import plots
 from bayesgen.arguments import one_of
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors.operations import unsupported
@@ -23,10 +24,14 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Asked, Pooled
 from bayesgen.likelihoods.column_sets import over_column_sets
-from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
 from bayesgen.typing import Self
+
+if TYPE_CHECKING:
+    from bayesgen.plots import WeightDisplay
+else:  # loaded where something is drawn
+    WeightDisplay = Any
 
 NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
@@ -156,4 +161,4 @@ class NaiveBayes(Classifier):
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw the weight of each column; temper="columns" only."""
-        return WeightDisplay.from_estimator(self, ax=ax)
+        return plots.WeightDisplay.from_estimator(self, ax=ax)

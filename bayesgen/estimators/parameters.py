@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 OPEN = re.compile(r"^( +)(\w+(?:, \w+)*): \.\.\.$", re.MULTILINE)
 """Parameters and attributes that a docstring leaves to that of an ancestor, or to a property."""
+ENTRY = re.compile(r"^( +)(\w+): (?!\.\.\.$).*(?:\n\1 {4}.*)*", re.MULTILINE)
+"""What a docstring says of one of them."""
 
 
 def documented(cls: type, ancestor: type) -> str | None:
@@ -31,11 +33,12 @@ def documented(cls: type, ancestor: type) -> str | None:
     first paragraph of the property of this name.
     """
     texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
+    stated: dict[tuple[str, str], str] = {}
+    for match in (match for text in texts for match in ENTRY.finditer(text)):
+        stated.setdefault((match[1], match[2]), match[0])
 
     def entry(indent: str, name: str) -> str:
-        pattern = rf"^{indent}{name}: (?!\.\.\.$).*(?:\n{indent} {{4}}.*)*"
-        found = (re.search(pattern, text, re.MULTILINE) for text in texts)
-        return next((match[0] for match in found if match), of_property(indent, name))
+        return stated.get((indent, name)) or of_property(indent, name)
 
     def of_property(indent: str, name: str) -> str:
         text = inspect.getdoc(getattr(cls, name, None)) or "..."

@@ -12,24 +12,14 @@ from bayesgen.classes import Spec
 from bayesgen.errors import Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.fitted import Fitted
-from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.state import TrainingState
 from bayesgen.inference import Draws, Method, Posterior, Report, choose
 from bayesgen.inference.draws import chained, flat, mapped
 from bayesgen.likelihoods.base import blanked, is_missing
-from bayesgen.model import Reader, model_statistics
-from bayesgen.plots import RankDisplay
+from bayesgen.model import model_statistics
 from bayesgen.problem import Problem
 from bayesgen.schema import GROUPS
 from bayesgen.typing import Encoded, Labels, Params
-from bayesgen.user_program import (
-    OWNER,
-    ProgramDraws,
-    ProgramRows,
-    infer,
-    prior_draws,
-    validate,
-)
 
 ParameterDraws = Mapping[str, Params]
 """Parameters by owner, "class" or a block, each of shape (draw, ...)."""
@@ -111,8 +101,10 @@ class PriorModel(abc.ABC):
         return encoded
 
     @property
-    def rank_display(self) -> Callable[..., RankDisplay]:
+    def rank_display(self) -> Callable[..., Any]:
         """The plot of ranks among posterior draws."""
+        from bayesgen.plots import RankDisplay
+
         return RankDisplay
 
     def named(
@@ -196,41 +188,6 @@ class LikelihoodPrior(PriorModel):
         problem, draws = self.problem, chained(params, n)
         components = Draws(problem.reader, report, draws, problem.model.blocks)
         return Fitted(self.state, self.prior, Posterior(components))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class ProgramPrior(PriorModel):
-    """The prior of a user's NumPyro program."""
-
-    state: ProgramState
-
-    def draw(self, rng: np.random.Generator, n: int) -> ParameterDraws:
-        """Return n draws of all parameters."""
-        rows = cast(ProgramRows, self.state.rows)
-        validate(self.state.program, rows.x, rows.y)
-        return prior_draws(self.state.program, rows.x, rows.y, rng, n)
-
-    def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
-        """Return one encoded row for each draw, and its class code."""
-        return self.state.simulate(params[OWNER], rng)
-
-    def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
-        """Return the posterior of encoded rows under this prior."""
-        rows = ProgramRows(encoded, y, np.ones(len(y)))
-        return Posterior(infer(self.state.program, rows, self.inference, seed))
-
-    def as_fitted(self, params: ParameterDraws) -> Fitted:
-        """Return parameters as a fitted model."""
-        n = len(params["class"]["probs"])
-        draws = ProgramDraws(
-            reader=Reader({}),
-            report=Report("prior", converged=True, outcome=Words("Draws from the prior.")),
-            params=chained(params, n),
-            blocks={},
-            program=self.state.program,
-            labels_alike=True,
-        )
-        return FittedProgram(self.state, self.prior, Posterior(draws))
 
 
 def sampled(

@@ -12,7 +12,7 @@ from typing import cast, get_args
 
 from sklearn.base import BaseEstimator
 
-from bayesgen import arguments
+from bayesgen import arguments, interactions, likelihoods
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.fitted import Fitted
@@ -47,29 +47,6 @@ from bayesgen.schema import (
     Schema,
 )
 from bayesgen.table import PositionNames, Table, TableColumn
-from bayesgen.user_program import UserProgram
-
-ROOTS: Mapping[str, tuple[type, ...]] = {
-    "estimator": (BaseEstimator,),
-    "likelihood": (Likelihood,),
-    "statistics": (Statistics,),
-    "fitted": (Fitted,),
-    "posterior": (Posterior,),
-    "components": (Components,),
-    "readout": (Readout,),
-    "method": get_args(Method),
-    "term": (Term,),
-    "value": (
-        *(TrainingState, Schema, PowerTransform, PowerTransforms, Reading, NumericColumns),
-        NumberForm,
-        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
-        *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
-        *(UserProgram, ExpectedLabels, LeftOutRows, WeighedStack, Table, TableColumn),
-        *(FittedKernels, PlugInKernels),
-    ),
-}
-"""Types that files may hold, with their descendants in this library: a new family, posterior or
-estimator needs no line here."""
 
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 """Attributes of scikit-learn's counters of words that are saved, beside their settings."""
@@ -82,6 +59,39 @@ ROUTING = "_metadata_request"
 
 PROGRAM = "program"
 """The type of a program of the user's own: its part is its import path, never its code."""
+
+
+@functools.cache
+def roots() -> Mapping[str, tuple[type, ...]]:
+    """Return the types that files may hold, with their descendants in this library, by kind.
+
+    A new family, posterior or estimator needs no line here.
+    """
+    from bayesgen.user_program import UserProgram
+
+    for folder in (interactions, likelihoods):
+        for name in dir(folder):
+            # a class of which there is none yet may be in the file that is read
+            getattr(folder, name)
+    return {
+        "estimator": (BaseEstimator,),
+        "likelihood": (Likelihood,),
+        "statistics": (Statistics,),
+        "fitted": (Fitted,),
+        "posterior": (Posterior,),
+        "components": (Components,),
+        "readout": (Readout,),
+        "method": get_args(Method),
+        "term": (Term,),
+        "value": (
+            *(TrainingState, Schema, PowerTransform, PowerTransforms, Reading, NumericColumns),
+            NumberForm,
+            *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Selection),
+            *(Report, Words, Pool, RowSpace, Misfit, Cell, Interactions),
+            *(UserProgram, ExpectedLabels, LeftOutRows, WeighedStack, Table, TableColumn),
+            *(FittedKernels, PlugInKernels),
+        ),
+    }
 
 
 @functools.cache
@@ -140,7 +150,7 @@ class ModelFile(Registry):
         root: object = None,
         rows: Sequence[TrainingRows] = (),
     ) -> None:
-        super().__init__(ROOTS, yours)
+        super().__init__(roots(), yours)
         self.path, self.root, self.rows = path, root, rows
         self.story, self.holds_program = story, False
 

@@ -4,14 +4,14 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, diagnose
+from bayesgen import arguments, plots
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.classes import class_prior, is_stated, require_possible
 from bayesgen.errors import (
@@ -35,12 +35,10 @@ from bayesgen.estimators.column_blocks import PATTERNS, Blocks, Missing, Unseen,
 from bayesgen.estimators.estimator import ColumnsOfFit
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
-    LOSS,
     JudgedRows,
     judged_rows,
 )
 from bayesgen.estimators.prior_model import PriorModel
-from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import (
@@ -61,7 +59,6 @@ from bayesgen.estimators.updates.merging import require_same_model, united_class
 from bayesgen.inference import Asked
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.powers import stated_powers
-from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import UNSEEN, check_spreads
@@ -77,6 +74,11 @@ from bayesgen.typing import (
     Self,
     unchecked,
 )
+
+if TYPE_CHECKING:
+    from bayesgen.plots import WeightDisplay
+else:  # loaded where something is drawn
+    WeightDisplay = Any
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -720,16 +722,7 @@ class StackedClassifier(Classifier):
             {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
-        details = self.report_.details
-        loss = {name: details[f"{LOSS} of {name}"] for name in self.weights_}
-        evidence = {
-            name: member.log_evidence_
-            for name, member in self.members_.items()
-            if hasattr(member, "log_evidence_") and not member.fitted_.derived
-        }
-        log_linear = self._weighed.pair_weights
-        names = list(log_linear or self.weights_)
-        return diagnose.table_of_members(names, loss, evidence, self.weights_, log_linear)
+        return self.fitted_.members_table()
 
     @property
     def pool_share_(self) -> float:
@@ -751,6 +744,8 @@ class StackedClassifier(Classifier):
             InvalidFile: part of the model is not data; no file can be written to the path.
             UnsupportedOperation: rows=True, and the stack kept none.
         """
+        from bayesgen.estimators.saving import save
+
         check_is_fitted(self)
         save(self, path, self._kept() if arguments.one_of("rows", rows, [True, False]) else ())
 
@@ -761,7 +756,7 @@ class StackedClassifier(Classifier):
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw the members' weights and the temperature."""
-        return WeightDisplay.from_estimator(self, ax=ax)
+        return plots.WeightDisplay.from_estimator(self, ax=ax)
 
 
 # -- members ---------------------------------------------------------------------------------------

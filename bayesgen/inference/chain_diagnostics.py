@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logit, ndtri
-from scipy.stats import rankdata
 
 from bayesgen.typing import Joint
 
@@ -95,6 +94,8 @@ def disagreement(chains: int) -> str:
 
 
 def _normal_scores(draws: ByValue) -> ByValue:
+    from scipy.stats import rankdata
+
     ranks = rankdata(draws.reshape(len(draws), -1), axis=1)
     return ndtri((ranks - 0.375) / (ranks.shape[1] + 0.25)).reshape(draws.shape)
 

@@ -27,7 +27,6 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
 from bayesgen.interactions import Cell
@@ -78,6 +77,8 @@ class Misfit(Arrays):
 
         observed: the share of the variance that the cells of each row leave.
         """
+        from scipy.stats import qmc
+
         each = np.moveaxis(draws.probs, 0, -1)
         n_classes, n_draws = each.shape[1:]
         # evenly spread over the draws of any member, which are in the order of their probabilities

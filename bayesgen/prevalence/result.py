@@ -2,21 +2,26 @@
 
 import dataclasses
 import html
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Shaped
 
-from bayesgen import arguments
+from bayesgen import arguments, plots
 from bayesgen.calls import checked_calls
 from bayesgen.classes import ClassPrior, Spec, kept, stated_prior
 from bayesgen.errors.arguments import out_of_range, wrong_classes
 from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Report
-from bayesgen.plots import PrevalenceDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Series
+
+if TYPE_CHECKING:
+    from bayesgen.plots import PrevalenceDisplay
+else:  # loaded where something is drawn
+    PrevalenceDisplay = Any
 
 SHOWN_CLASSES = 5
 """Classes in the line that stands for an estimate."""
@@ -101,7 +106,7 @@ class Prevalence:
 
     def plot(self, prob: float = 0.9, ax: Axes = None) -> PrevalenceDisplay:
         """Draw means with intervals beside the class probabilities of the fit."""
-        return PrevalenceDisplay(self, prob).plot(ax)
+        return plots.PrevalenceDisplay(self, prob).plot(ax)
 
     def __repr__(self) -> str:
         """Return one line: mean and interval of 90 % of the classes, and whether to use them."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from bayesgen.errors import BayesgenWarning, Cure, InvalidData
 from bayesgen.errors.data import duplicate_names
 from bayesgen.sources import notes as said
+from bayesgen.sources.defaults import NULLS
 from bayesgen.sources.header import Header, header_of
-from bayesgen.sources.words import NULLS
 
 SEPARATORS = ",;\t|"
 """Marks that are recognized between cells."""

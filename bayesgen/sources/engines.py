@@ -16,8 +16,9 @@ from bayesgen.errors import BayesgenError, InvalidData
 from bayesgen.errors.sources import reason
 from bayesgen.errors.wording import Code, rows
 from bayesgen.sources.cluster import Cluster, DaskFrame, SparkFrame
+from bayesgen.sources.defaults import PART_ROWS
 from bayesgen.sources.files import file_source
-from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.sources.part import Part
 from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 from bayesgen.table import is_frame
 

@@ -19,9 +19,10 @@ from pyarrow import dataset
 from bayesgen.errors import CountsAsMissing, Cure, InvalidData, RecognizedFormat, warn
 from bayesgen.errors.data import repeated_name
 from bayesgen.errors.sources import reason
+from bayesgen.sources.defaults import PART_ROWS
 from bayesgen.sources.dialect import Dialect, Stated
 from bayesgen.sources.formats import arff_table, format_of
-from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.sources.part import Part
 from bayesgen.sources.source import NO_READAHEAD, Kinds, Source
 from bayesgen.sources.text import Text
 from bayesgen.sources.words import class_words, notes_of_words

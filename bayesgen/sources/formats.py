@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bayesgen.errors import Cure, InvalidData, MissingPackage, RecognizedFormat
 from bayesgen.errors.sources import reason
-from bayesgen.sources.words import NULLS
+from bayesgen.sources.defaults import NULLS
 
 ENDINGS = {
     ".parquet": "parquet",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from bayesgen.errors import BayesgenWarning, Cure, InvalidData, Words
 from bayesgen.errors.wording import listed
 from bayesgen.sources import notes as said
-from bayesgen.sources.words import NULLS
+from bayesgen.sources.defaults import NULLS
 
 SAMPLE = 1000
 """Rows that decide on a header."""

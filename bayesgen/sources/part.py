@@ -11,10 +11,8 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import BayesgenError, InvalidData
+from bayesgen.sources.defaults import PART_ROWS
 from bayesgen.table import Name, is_frame, read_table
-
-PART_ROWS = 1 << 16
-"""Rows of a part at most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

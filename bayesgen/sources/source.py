@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from bayesgen.errors import InvalidData
 from bayesgen.sources.cluster import Cluster
-from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.sources.defaults import PART_ROWS
+from bayesgen.sources.part import Part
 from bayesgen.table import Name, Names
 
 Labelled = Callable[[Name, Collection[Name], Collection], "Source"]

@@ -6,12 +6,6 @@ from bayesgen.errors import Cure, RecognizedFormat
 from bayesgen.errors.wording import Code, assigned, shown
 from bayesgen.table import Name
 
-NULLS = (
-    *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
-    *("NULL", "null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
-"""Cells of a CSV file that mean "missing", quoted or not: those of pandas.read_csv."""
-
 NEVER_CLASSES = frozenset(
     {"", "NA", "NaN", "nan", "<NA>", "#N/A", "-NaN", "-nan"}
     | {"1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}

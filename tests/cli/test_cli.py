@@ -9,10 +9,10 @@ import pytest
 from bayesgen import LDA, QDA, NaiveBayes, datasets
 from bayesgen.cli import main
 from bayesgen.cli.data import LabelledData
+from bayesgen.cli.facts import model_in_words
 from bayesgen.cli.options import CsvFormat
-from bayesgen.cli.printing import model_in_words
 from bayesgen.estimators.compared import classifiers_by_method, default_methods
-from bayesgen.sources.words import NULLS
+from bayesgen.sources.defaults import NULLS
 from bayesgen.table import read_table
 
 FAST = ("--methods", "mle,exact", "--cv", "3", "--rivals", "none", "--train-rows", "all")

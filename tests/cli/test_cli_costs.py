@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import bayesgen as bg
-from bayesgen.cli import main, options
+from bayesgen.cli import main, options, stated
 
 CASES = {
     "text": (["no", "yes"], "yes:no=5,no:yes=1", {("yes", "no"): 5, ("no", "yes"): 1}),
@@ -94,7 +94,7 @@ def test_costs_are_refused_with_the_cure(rows, typed, tmp_path, capsys):
 
 def test_costs_of_many_classes_are_cut_short():
     with pytest.raises(options.UnusableOptions, match=r"a:b=1,\S*b:a=1, and so on") as refused:
-        options.losses({"z:a": 1.0}, "abcdef")
+        stated.losses({"z:a": 1.0}, "abcdef")
     assert "b:d" not in str(refused.value)
 
 

@@ -281,7 +281,7 @@ def test_it_shows_its_table_its_missing_cells_and_its_warnings(met, iris):
 
 def test_rows_and_labels_alone_are_compared_as_by_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("bayesgen.estimators.compared.DRAWS", 3)
-    monkeypatch.setattr("bayesgen.cli.compare.DRAWS", 3)
+    monkeypatch.setattr("bayesgen.estimators.compared.DRAWS", 3)
     rng = np.random.default_rng(0)
     y = np.repeat(["no", "yes"], 50)
     X = pd.DataFrame({"x": (rng.normal(size=100) + (y == "yes")).round(3)})

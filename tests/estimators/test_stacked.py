@@ -11,9 +11,11 @@ from sklearn.base import clone
 from stacked_tables import iris
 
 import bayesgen as bg
-from bayesgen.diagnose import summary_of_members
+from bayesgen import diagnose
+from bayesgen.diagnose import StackSummary
 from bayesgen.errors import (
     BayesgenWarning,
+    InvalidArgument,
     NoAttribute,
     UnsupportedOperation,
 )
@@ -179,12 +181,40 @@ def test_a_stack_has_every_method_of_the_others(cls):
     assert public(cls) - arguments - public(bg.StackedClassifier) <= own
 
 
-def test_summary_is_that_of_the_members(stack):
+def test_summary_of_a_member_is_its_own(stack):
     options = {"kind": "stats", "round_to": "none", "draws": 50}
-    table = stack.summary(**options)
     for name, member in stack.members_.items():
-        part = table[table.index.str.startswith(f"{name}/")]
-        np.testing.assert_array_equal(part.to_numpy(), member.summary(**options).to_numpy())
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(stack.summary(name, **options)), member.summary(**options)
+        )
+
+
+def test_summary_of_a_stack_has_a_row_for_each_member_and_draws_nothing(stack, monkeypatch):
+    monkeypatch.setattr(diagnose, "draws_of", None)
+    table, weights = stack.summary(), stack.weights_
+    assert next(iter(table)) == "weight" and table.index.name == "member"
+    assert table.weight.to_dict() == weights and table.weight.is_monotonic_decreasing
+    losses = stack.members_table().leave_one_out_log_loss
+    assert table.leave_one_out_log_loss.to_dict() == losses.to_dict()
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) <= 80 and lines[0].split()[:2] == list(table)[:2]
+
+
+@pytest.mark.parametrize("name", ["nobody", 3, ["linear"]])
+def test_summary_of_no_member_says_which_there_are(stack, name):
+    with pytest.raises(InvalidArgument, match=f"allowed: {', '.join(map(repr, stack.members_))}"):
+        stack.summary(name)
+
+
+def test_only_a_stack_has_members():
+    with pytest.raises(InvalidArgument, match=r"LDA is no stack.*Leave member= out"):
+        bg.LDA().fit(*iris()).summary("linear")
+
+
+def test_options_of_a_summary_need_a_member(stack):
+    with pytest.raises(InvalidArgument, match=r"member='\w+', kind=\.\.\."):
+        stack.summary(kind="stats")
 
 
 def test_printed_summary_of_members_leaves_room_for_numbers(monkeypatch):
@@ -192,9 +222,9 @@ def test_printed_summary_of_members_leaves_room_for_numbers(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     rows = ["a.mean[yes, a]", f"{'_'.join(['column'] * 9)}.mean[yes, column]"]
     table = pd.DataFrame({name: [1.0, 2.0] for name in ("mean", "sd", "ess_bulk", "r_hat")}, rows)
-    shown = repr(summary_of_members({"linear": table}))
+    shown = repr(StackSummary(table))
     assert max(map(len, shown.splitlines())) <= 80 and len(shown.splitlines()) == 3
-    assert "linear/a.mean[yes, a]" in shown and "….mean[yes, column]" in shown
+    assert "a.mean[yes, a]" in shown and "….mean[yes, column]" in shown
 
 
 @pytest.mark.parametrize("temper", [None, 0.6])

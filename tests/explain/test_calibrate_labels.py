@@ -87,9 +87,9 @@ def test_fault_labels_in_the_order_of_the_alphabet(name, monkeypatch):
 
 def test_every_function_of_classes_has_the_arguments_of_scikit_learn():
     functions = {
-        name: inspect.signature(found)
-        for name, found in vars(bg.calibrate).items()
-        if inspect.isfunction(found)
+        name: inspect.signature(getattr(bg.calibrate, name))
+        for name in dir(bg.calibrate)
+        if not name.startswith("__") and inspect.isfunction(getattr(bg.calibrate, name))
     }
     of_classes = {n: [*s.parameters] for n, s in functions.items() if "classes" in s.parameters}
     assert set(of_classes) == set(SCORES)

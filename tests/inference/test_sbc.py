@@ -19,7 +19,7 @@ from faults_sbc import FAULTS
 from subjects import GROUPS, SUBJECTS
 
 from bayesgen.calibrate import uniformity
-from bayesgen.calibrate.sbc import rank
+from bayesgen.calibrate.simulation import rank
 from bayesgen.likelihoods import KernelDiscriminant
 
 EXACT = [name for name, subject in SUBJECTS.items() if "exact" in subject.inferences]

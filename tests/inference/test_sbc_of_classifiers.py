@@ -6,7 +6,7 @@ import pytest
 from faults_sbc import knows_the_mean_no_better
 
 import bayesgen as bg
-from bayesgen.calibrate.sbc import direction
+from bayesgen.calibrate.simulation import direction
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.likelihoods import Normal
 

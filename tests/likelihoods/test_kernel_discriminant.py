@@ -195,6 +195,19 @@ def test_many_rows_of_one_column_are_interpolated_to_the_stated_error(what, x, y
     assert error.max() < ERROR
 
 
+@pytest.mark.parametrize(("what", "x", "y"), list(one_column()), ids=named)
+@pytest.mark.parametrize("pieces", [8, 32, 1000])
+def test_sums_of_kernels_on_a_grid_are_those_at_its_points(what, x, y, pieces):
+    """Far from all centers too, and of a class without any."""
+    part = fitted(bg.KernelDiscriminant("learn"), x, y, np.ones(400), classes=4).mixture
+    kernels, (low, high) = part.kernels, np.nanquantile(x, [0.0, 1.0])
+    edges = np.linspace(2 * low - high, 2 * high - low, pieces + 1)
+    offset = np.linspace(-0.5, 0.5, 14) * (edges[1] - edges[0])
+    middle = (edges[1:] + edges[:-1]) / 2
+    every = kernels.log_sums((middle[:, None] + offset).reshape(-1, 1), part.grid)
+    close(kernels.log_sums_on_grid(middle, offset, part.grid), every, rtol=1e-12, atol=1e-11)
+
+
 def test_a_function_that_no_polynomial_follows_is_evaluated_itself():
     rows = []
 

@@ -12,6 +12,8 @@ PACKAGE = Path(__file__).parents[2] / "bayesgen"
 
 ORDER = (
     *(
+        "on_demand",
+        "version",
         "typing",
         "errors",
         "arguments",

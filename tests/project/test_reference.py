@@ -14,9 +14,10 @@ LISTED = set(re.findall(r"^ +(?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)) | set(
     re.findall(r"^\.\. auto\w+:: (?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)
 )
 PUBLIC = {
-    name: found
-    for name, found in vars(bg).items()
-    if getattr(found, "__module__", "").startswith("bayesgen.")
+    name: getattr(bg, name)
+    for name in dir(bg)
+    if getattr(getattr(bg, name), "__module__", "").startswith("bayesgen.")
+    and not name.startswith("__")
 }
 CLASSES = [found for found in PUBLIC.values() if inspect.isclass(found)]
 
@@ -64,7 +65,7 @@ def test_docstrings_describe_what_a_fit_sets():
 
 def test_every_entry_of_a_docstring_is_one_name():
     modules = (bg, bg.calibrate, bg.plots, bg.datasets)
-    found = {v for module in modules for v in vars(module).values() if inspect.isclass(v)}
+    found = {kind for module in modules for _, kind in inspect.getmembers(module, inspect.isclass)}
     classes = [cls for cls in found if cls.__module__.startswith("bayesgen.")]
     assert len(classes) > 35
     assert {cls.__name__: faults for cls in classes if (faults := crammed(cls.__doc__))} == {}

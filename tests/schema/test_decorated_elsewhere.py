@@ -8,7 +8,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen import prevalence
-from bayesgen.cli import printing
+from bayesgen.cli import facts
 from bayesgen.compare.subgroups import Subgroups
 from bayesgen.schema import in_numbers
 from bayesgen.table import read_table
@@ -32,7 +32,7 @@ def test_numbers_are_numbers_and_words_are_words():
     found = in_numbers(read_table(T))
     assert [column.kind for column in found.columns] == ["number", "number", "level"]
     np.testing.assert_array_equal(found.columns[0].values, X["share"])
-    assert printing.kinds_of_columns(read_table(T)) == {"numeric": 2, "categorical": 1}
+    assert facts.kinds_of_columns(read_table(T)) == {"numeric": 2, "categorical": 1}
     assert in_numbers(read_table(X.to_numpy()[:, :2].astype(float))).matrix is not None
 
 

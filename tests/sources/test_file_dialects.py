@@ -10,7 +10,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import InvalidData, MissingPackage, RecognizedFormat
-from bayesgen.sources.words import NULLS
+from bayesgen.sources.defaults import NULLS
 
 ROWS = ["1.5,2,p", "2.5,3,q", "3.5,5,p", "4.5,4,q"]
 FOUND = {"a": [1.5, 2.5, 3.5, 4.5], "b": [2, 3, 5, 4], "class": ["p", "q", "p", "q"]}

@@ -1,5 +1,6 @@
 """A fitted stack: its members, their weighted mean, and leave-one-out given all of them."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -14,12 +15,15 @@ from bayesgen.classes import Spec
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
+    InvalidArgument,
     NoAttribute,
     deduplicate_warnings,
     warn,
 )
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.judged_rows import LOSS
 from bayesgen.estimators.stack.interactions import relative_scores
 from bayesgen.estimators.stack.weighed import WeighedStack
 from bayesgen.estimators.training_rows import TableEncoder
@@ -364,11 +368,43 @@ class FittedStack(Fitted):
         frames = (member.dependence() for member in self.members.by_name.values())
         return next((frame for frame in frames if frame is not None), None)
 
-    def summary(self, random_state: object, draws: int, options: dict) -> DataFrame:
-        """Return arviz's summary of every member's parameters, by "member/parameter"."""
-        members = self.members.by_name.items()
-        tables = {name: member.summary(random_state, draws, options) for name, member in members}
-        return diagnose.summary_of_members(tables)
+    def summary(
+        self, random_state: object, draws: int, options: dict, member: str | None = None
+    ) -> DataFrame:
+        """Return the members, the greatest weight first, or the parameters of one of them.
+
+        Raises:
+            InvalidArgument: no member has this name, or options without one.
+        """
+        members = self.members.by_name
+        if member is not None:
+            if not isinstance(member, str) or member not in members:
+                raise not_one_of("member", member, list(members))
+            table = members[member].summary(random_state, draws, options)
+            return diagnose.StackSummary(table)
+        for option in options:
+            raise InvalidArgument(
+                "summary() of a stack is about its members, and {option}= about parameters.",
+                "Name a member: summary(member={name!r}, {option}=...).",
+                option=option,
+                name=next(iter(members)),
+            )
+        columns = ["weight", "leave_one_out_log_loss", "log_linear_weight", "log_evidence"]
+        table = self.members_table()[columns]
+        by_weight = table.sort_values("weight", ascending=False, kind="stable")
+        return diagnose.StackSummary(by_weight)
+
+    def members_table(self) -> DataFrame:
+        """Return the members and interactions; see `StackedClassifier.members_table`."""
+        details, weights = self.weighed.report.details, dict(self.weighed.weights)
+        loss, evidence = {name: details[f"{LOSS} of {name}"] for name in weights}, {}
+        for name, member in self.members.by_name.items():
+            with contextlib.suppress(NoAttribute):
+                if not member.derived:
+                    evidence[name] = member.log_evidence()
+        log_linear = self.weighed.pair_weights
+        names = list(log_linear or weights)
+        return diagnose.table_of_members(names, loss, evidence, weights, log_linear)
 
     def datatree(
         self,

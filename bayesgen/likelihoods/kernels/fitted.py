@@ -295,9 +295,15 @@ class FittedKernels(Arrays):
         part = self.pruned()
         kernels, base, grid = self.kernels, self.base.predictive(), part.grid
 
+        def mixed(sums: np.ndarray, x: Block) -> np.ndarray:
+            return self._mixed(log_sum_exp(sums + part.log_weight), base(x), kernels.count)
+
         def log_predictive(x: Block) -> np.ndarray:
-            sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
-            return self._mixed(sums, base(x), kernels.count)
+            return mixed(kernels.log_sums(x, grid), x)
+
+        def on_grid(middle: np.ndarray, offset: np.ndarray) -> np.ndarray:
+            sums = kernels.log_sums_on_grid(middle, offset, grid)
+            return mixed(sums, (middle[:, None] + offset).reshape(-1, 1))
 
         if len(kernels.unit) > 1 or not len(kernels.x):
             return log_predictive
@@ -306,7 +312,8 @@ class FittedKernels(Arrays):
         def by_table() -> Callable[[Block], np.ndarray]:
             # built at the first prediction of many rows, for which alone it pays
             (low, high), margin = np.sort(kernels.x[:, 0])[[0, -1]], MARGIN * kernels.unit[0]
-            return interpolated(log_predictive, float(low - margin), float(high + margin))
+            low, high = float(low - margin), float(high + margin)
+            return interpolated(log_predictive, low, high, on_grid)
 
         return lambda x: (log_predictive if len(x) < TABLE_ROWS else by_table())(x)
 

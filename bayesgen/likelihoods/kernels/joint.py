@@ -26,6 +26,8 @@ PAIRS = 1 << 19
 WIDE = 64
 """Columns above which distances by precisions of their own are computed row by row: the products of
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
+EXPONENT = 100.0
+"""Largest exponent by which kernels on a grid are products: no digit is then lost, nor a kernel."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
 
@@ -177,3 +179,36 @@ class Kernels:
             for k, part in enumerate(self.parts):
                 out[rows, k] = log_sums(squares[k], self.weight[part], bandwidth) + level
         return out
+
+    def log_sums_on_grid(
+        self,
+        middle: Float[np.ndarray, " piece"],
+        offset: Float[np.ndarray, " point"],
+        bandwidth: Bandwidths,
+    ) -> Float[np.ndarray, "row class bandwidth"]:
+        """Return `log_sums` at every sum of a middle and an offset, of kernels of one column.
+
+        (m + t - c)^2 = (m - c)^2 + t^2 + 2 t m - 2 t c, so that a sum of kernels at all of them is
+        a product of a matrix of middles and centers with one of centers and offsets.
+        """
+        (unit,), n = self.unit, len(middle) * len(offset)
+        size = max((np.abs(center).max(initial=0.0) for _, center in self.relative), default=0.0)
+        steepest = bandwidth.min() ** 2
+        if np.abs(offset).max() / unit * size > EXPONENT * steepest:
+            return self.log_sums((middle[:, None] + offset).reshape(-1, 1), bandwidth)
+        out = np.full((len(bandwidth), self.n_classes, n), -np.inf)
+        t = offset / unit
+        for k, ((origin,), center) in enumerate(self.relative):
+            if not len(center):
+                continue
+            weight, m = self.weight[self.parts[k]], (middle - origin) / unit
+            squares, pulls = (m - center) ** 2, center * t
+            nearest = squares.min(axis=0)
+            squares -= nearest
+            for j, h in enumerate(bandwidth.tolist()):
+                near = np.exp(-0.5 / h**2 * squares).T
+                sums = (near * weight) @ np.exp(pulls / h**2)
+                level = nearest[:, None] / 2 + t**2 / 2 + m[:, None] * t
+                out[j, k] = (np.log(sums) - level / h**2).ravel()
+            out[:, k] -= np.log(bandwidth * unit)[:, None] + LOG_2PI / 2
+        return out.transpose(2, 1, 0)
