@@ -154,7 +154,7 @@ def wrong_number_of_probabilities(shape: tuple, classes: Sequence) -> InvalidArg
     return InvalidArgument(
         "class_prior holds {stated}; y has {n} classes, {classes:listed 20}.",
         "Give a probability for each of these, in this order, or as {{class: probability}}.",
-        stated=numbers or f"an array of shape {shape}",
+        stated=stated,
         n=len(classes),
         classes=classes,
     )
