@@ -148,9 +148,9 @@ def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> Inv
 
 def wrong_number_of_probabilities(shape: tuple, classes: Sequence) -> InvalidArgument:
     """Probabilities of this shape are not one for each class."""
-    numbers = (
-        "1 number" if shape in ((), (1,)) else f"{shape[0]:,} numbers" if len(shape) == 1 else ""
-    )
+    stated = f"an array of shape {shape}"
+    if len(shape) < 2:
+        stated = "1 number" if shape in ((), (1,)) else f"{shape[0]:,} numbers"
     return InvalidArgument(
         "class_prior holds {stated}; y has {n} classes, {classes:listed 20}.",
         "Give a probability for each of these, in this order, or as {{class: probability}}.",
