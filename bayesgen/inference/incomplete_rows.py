@@ -80,8 +80,8 @@ def _too_long(seconds: float) -> NarrowIntervals:
     return NarrowIntervals(
         "some fitted rows have missing cells in a joint block, and draws of the posterior would "
         "take about {duration}, judging by the numbers of rows, columns, classes and missing "
-        "cells; expected statistics replaced them. Predictions hardly change, and intervals are "
-        "too narrow.",
+        "cells; expected statistics replaced them, as if missing cells had been observed, so that "
+        "intervals are too narrow and probabilities a little too certain.",
         Cure(
             "Pass inference='augmentation' for the draws, or inference='expected' to choose this "
             "without a warning.",
