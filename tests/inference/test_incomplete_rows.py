@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
+from bayesgen.cli import main
 from bayesgen.errors import BayesgenWarning, NarrowIntervals
 from bayesgen.inference import importance_sampling, incomplete_rows
 
@@ -136,6 +137,23 @@ def test_what_the_warning_says_to_type_works(make, no_weights, monkeypatch):
     np.testing.assert_array_equal(auto.predict_proba(X), same.predict_proba(X))
     np.testing.assert_array_equal(auto.predict_interval(X), same.predict_interval(X))
     assert np.abs(drawn.predict_proba(X) - auto.predict_proba(X)).mean() < 0.05
+
+
+@pytest.mark.filterwarnings("always::bayesgen.errors.NarrowIntervals")
+def test_what_the_command_says_to_type_works(no_weights, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(incomplete_rows, "LONGEST", 0.0)
+    X, y = numbers(40, 3, 0.3)
+    path, out = tmp_path / "rows.csv", str(tmp_path / "clf.bgm")
+    pd.DataFrame(X, columns=[*"uvw"]).assign(k=np.where(y, "a", "b")).to_csv(path, index=False)
+    command = ["fit", str(path), "--target", "k", "--model", "lda", "--out", out]
+    assert main(command) == 0
+    told = " ".join("".join(capsys.readouterr()).split())
+    typed = re.findall(r"--inference (\w+)", told)
+    assert typed == ["augmentation", "expected"]
+    for name in typed:
+        assert main([*command, "--inference", name]) == 0
+        told = "".join(capsys.readouterr())
+        assert f"fit       {name}" in told and "note:" not in told
 
 
 @pytest.mark.parametrize(
