@@ -31,6 +31,10 @@ examples:
 notebooks:
     {{uv}} pytest --nbmake --nbmake-timeout=600 -n 2 notebooks
 
+# ratios to other libraries, beside those of the last landing; --write keeps those of this run
+speed *args:
+    {{uv}} python benchmarks/guard.py {{args}}
+
 # the documentation site, in docs/_build; warnings are errors
 docs:
     {{uv}} --locked --group docs sphinx-build -W --keep-going -b html docs docs/_build

@@ -26,9 +26,9 @@ SCRIPTS = {
 TABLES = {"scale": ("fit", "draws", "text", "pymc", "parquet", "clusters")}
 """Names of several scripts: what many rows cost, batch by batch, file by file and by draws."""
 ABSENT = {
-    "scale": [Result("GPU: NUTS, 1,000 draws of 1e7 rows", None, None, note="not measured")],
+    "scale": [Result("GPU: NUTS", None, None, note="not measured: see gpu.py")],
 }
-"""Lines that no script can fill: nothing in the library asks for a device."""
+"""Lines of work that needs a device of its own."""
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from subjects import GROUPS, SUBJECTS
 
 from bayesgen.calibrate.simulation import FALSE_ALARM, rank, ranked, spaced, threshold, uniformity
 from bayesgen.inference import Exact
-from bayesgen.inference.importance_sampling import ImportanceSampling
+from bayesgen.inference.incomplete_rows import IncompleteRows
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.plots import RankDisplay
 
@@ -137,7 +137,7 @@ def importance_ranks(
     """Return ranks among draws of importance sampling, given rows with missing cells."""
     every = []
     for simulated in simulations(subjects, rng, N_ROWS, fits, missing):
-        sampler, seed = ImportanceSampling(draws=250), int(rng.integers(2**31))
+        sampler, seed = IncompleteRows(draws=250), int(rng.integers(2**31))
         posterior = sampler.infer(simulated.problem, seed)
         every.append(_ranked(simulated, posterior.parameters(rng, draws), rng))
     return stacked(every)

@@ -20,7 +20,7 @@ ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 DRAWS, WARMUP, CHAINS = 1000, 1000, 4
 """The defaults of `bg.NUTS`."""
 AnyModelName = Literal["stacked", ModelName]
-InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
+InferenceName = Literal["auto", "exact", "expected", "augmentation", "mle", "map", "nuts"]
 Unlabelled = Literal["learn"] | float | None
 """The weight of rows without a class; None: they are refused."""
 
@@ -139,7 +139,9 @@ Inference = Annotated[
     InferenceName,
     Parameter(
         help="exact is the posterior in closed form; mle and map are points; nuts samples; auto is "
-        "exact where that exists, else it samples. A stack has only auto."
+        "exact where that exists, else it samples. Where lda, qda and joint-table miss cells, "
+        "augmentation samples them, expected counts them by their expectations, and auto samples "
+        "if that takes less than 10 seconds. A stack has only auto."
     ),
 ]
 Weight = Annotated[

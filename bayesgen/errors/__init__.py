@@ -22,6 +22,7 @@ from bayesgen.errors.kinds import InvalidProgram as InvalidProgram
 from bayesgen.errors.kinds import LabelShiftRejected as LabelShiftRejected
 from bayesgen.errors.kinds import LowSampleSize as LowSampleSize
 from bayesgen.errors.kinds import MissingPackage as MissingPackage
+from bayesgen.errors.kinds import NarrowIntervals as NarrowIntervals
 from bayesgen.errors.kinds import NoAttribute as NoAttribute
 from bayesgen.errors.kinds import NotConverged as NotConverged
 from bayesgen.errors.kinds import RecognizedFormat as RecognizedFormat

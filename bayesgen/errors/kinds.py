@@ -74,6 +74,15 @@ class NotConverged(BayesgenWarning):
     """An optimizer or sampler stopped before convergence."""
 
 
+class NarrowIntervals(BayesgenWarning):
+    """Missing cells of a fit count as if they were observed: draws would have taken long."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The sentence, whatever the duration: models and folds tell it once."""
+        return (self.problem,)
+
+
 class LowSampleSize(BayesgenWarning):
     """Predictions, or leave-one-out scores, rest on too few draws."""
 

@@ -86,8 +86,13 @@ class Classifier(Estimator):
             the learned probabilities after the fit, as by `with_class_prior`: what is learned from
             rows left out is learned under their own frequencies. Rows without a label are the
             exception: which class they are likely to have depends on the prior.
-        inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
-            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
+        inference: "auto", "exact", "expected", "augmentation", "mle", "map", "svi"
+            (bg.MAP(solver="svi")), "nuts", or bg.Exact(), bg.Expected(), bg.Augmentation(),
+            bg.MLE(), bg.MAP(), bg.NUTS(). Where rows of the fit miss cells of dependent columns,
+            "auto" draws from the exact posterior by importance sampling while its weights hold,
+            else by data augmentation if that is estimated to take at most 10 seconds (from the
+            sizes of the table, so that every machine does the same), else it is "expected", with a
+            warning (`NarrowIntervals`).
         unseen: "missing" treats a level absent from the training rows as missing, with a warning;
             "error" raises.
         power_transform: True applies a Yeo-Johnson power transform to each numeric column of a

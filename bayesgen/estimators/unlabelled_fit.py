@@ -131,7 +131,7 @@ def semi_supervised(
             inferred = learned(closed_form, completed.problem(prior), judges, rows, seed)
         else:
             weight, problem = float(weight or 0.0), completed.problem(prior)
-            inferred = _at_weight(method, problem, rows.times(weight), seed)
+            inferred = _at_weight(method, inference, problem, rows.times(weight), seed)
             details = {ROWS: float(rows.n_rows), WEIGHT: weight}
             inferred.components.report.details.update(details)
             # rows of earlier calls may not have been kept: then nothing is judged
@@ -223,7 +223,8 @@ def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Me
             "Use inference='auto', which replaces their labels by expected ones.",
             "Use --inference auto, which replaces their classes by expected ones.",
         )
-        refuse(Words(f"inference={shown(inference)}", "--inference nuts"), why, cure)
+        name = "nuts" if isinstance(method, NUTS) else "augmentation"
+        refuse(Words(f"inference={shown(inference)}", f"--inference {name}"), why, cure)
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
     if weight == LEARN and isinstance(method, MLE | MAP):
@@ -286,12 +287,22 @@ def _left_out_logs(problem: Problem, judges: LabelledRows) -> Float[np.ndarray, 
     return own_logs(leave_one_out(problem, judges), judges)
 
 
-def _at_weight(method: Method, problem: Problem, rows: UnlabelledRows, seed: int) -> Inferred:
-    """Return what a method makes of rows without a label at a stated weight."""
+def _at_weight(
+    method: Method, inference: str | Method, problem: Problem, rows: UnlabelledRows, seed: int
+) -> Inferred:
+    """Return what a method makes of rows without a label at a stated weight.
+
+    Args:
+        method: for rows that weigh something.
+        inference: the argument, which holds where they weigh nothing.
+        problem: of the labeled rows.
+        rows: that have no label.
+        seed: of simulated draws.
+    """
     shares = first_shares(problem, rows)
     if not rows.weight.any():
         added = rows.statistics(problem.model.blocks, shares)
-        return Inferred(choose(method, problem).infer(problem, seed), shares, (added,))
+        return Inferred(choose(inference, problem).infer(problem, seed), shares, (added,))
     if isinstance(method, MLE | MAP):
         return unlabelled.estimate(method, problem, rows, shares)
     maximum = unlabelled.maximize(MAP(), problem, rows, shares)

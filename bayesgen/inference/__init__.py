@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.operations import no_closed_form, unsupported
 from bayesgen.errors.wording import shown
@@ -14,8 +13,8 @@ from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
 from bayesgen.inference.exact import Grouped
 from bayesgen.inference.groups import ByGroup as ByGroup
-from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
+from bayesgen.inference.incomplete_rows import IncompleteRows
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
 from bayesgen.inference.misfit import Misfit as Misfit
 from bayesgen.inference.missing import any_missing as any_missing
@@ -37,13 +36,14 @@ from bayesgen.inference.scores import log_odds as log_odds
 from bayesgen.problem import Problem
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
-Asked = Method | Literal["auto", "exact", "expected", "mle", "map", "svi", "nuts"]
+Asked = Method | Literal["auto", "exact", "expected", "augmentation", "mle", "map", "svi", "nuts"]
 """What inference= may be."""
 CLOSED = Exact | Expected | Augmentation
 """Methods that rest on a closed form: of all rows, or of rows whose missing cells were filled."""
 BY_NAME: dict[str, Method] = {
     "exact": Exact(),
     "expected": Expected(),
+    "augmentation": Augmentation(),
     "mle": MLE(),
     "map": MAP(),
     "svi": MAP(solver="svi"),
@@ -66,12 +66,11 @@ def method_of(inference: object) -> Method:
     raise not_one_of("inference", inference, ["auto", *BY_NAME])
 
 
-def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling | Grouped:
+def choose(inference: str | Method, problem: Problem) -> Method | IncompleteRows | Grouped:
     """Choose the inference method of a problem for an `inference=` argument.
 
-    "auto" is exact where every block is conjugate, importance sampling (data augmentation if its
-    weights vary too much) where only missing values in a joint block rule out the closed form, and
-    NUTS otherwise. With such missing values "exact" gives the same posterior, with a warning.
+    "auto" is exact where every block is conjugate and NUTS otherwise. Where missing values in a
+    joint block rule out the closed form, `IncompleteRows` says what "auto" is, and "exact".
 
     Raises:
         InvalidArgument: an unknown name.
@@ -98,18 +97,5 @@ def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSamp
                 raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
     if isinstance(method, Exact) and joint and problem.statistics.has_missing:
-        if inference != "auto":
-            warn(
-                BayesgenWarning(
-                    "some fitted rows have missing cells in a joint block, which has no closed "
-                    "form; the posterior was simulated by importance sampling or data "
-                    "augmentation{which}.",
-                    Cure(
-                        "Pass inference='auto' to choose this without a warning.",
-                        "Add --inference auto to choose this without a warning.",
-                    ),
-                    which=Words(" (inference_ says which)", ""),
-                )
-            )
-        return ImportanceSampling(draws=method.draws)
+        return IncompleteRows(method.draws, exact=inference != "auto")
     return method

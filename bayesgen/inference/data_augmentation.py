@@ -79,11 +79,12 @@ class Augmentation:
         """The draws of all chains, kept or not."""
         return self.chains * (self.warmup + self.draws)
 
-    def seconds_per_draw(self, problem: Problem) -> float:
-        """Return about how long a draw of all parameters takes, from the sizes of the table."""
+    def seconds(self, problem: Problem) -> float:
+        """Return about how long all draws take, from the sizes of the table alone."""
         blocks = problem.statistics.blocks
         gaps = (missing_cells(part, blocks[n]) for n, part in problem.model.blocks.items())
-        return sum(data.seconds_per_draw for data in gaps if data is not None)
+        each = sum(data.seconds_per_draw for data in gaps if data is not None)
+        return self.all_draws * each
 
     def _report(self, details: dict[str, float]) -> Report:
         """Return the report of draws, with a cure where chains disagree."""

@@ -59,7 +59,8 @@ class Expected:
 
     Without missing values in joint blocks it equals `Exact`. With missing values it is a fast
     approximation (milliseconds), whose posterior is too narrow by the share of missing cells;
-    `"auto"` and `Augmentation` are exact up to Monte Carlo error. Missing values in rows to predict
+    `Augmentation` is exact up to Monte Carlo error, and `"auto"` is this approximation, with a
+    warning, where augmentation would take more than 10 seconds. Missing values in rows to predict
     are marginalized exactly.
 
     Args:

@@ -8,9 +8,7 @@ from jaxtyping import Float, Int
 
 from bayesgen.errors import Words
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
-from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.draws import CHAINS, Draws, chained
-from bayesgen.inference.duration import announce
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods.protocols import Conjugate, required
@@ -25,15 +23,13 @@ HOPELESS = 2.5
 """Standard deviation of the pilot's log weights from which Pareto k can no longer be below .7."""
 WEIGHED_FLOATS = 2_000_000
 """Numbers in the parameters of draws weighted at once: 16 MB, a small part of all draws."""
-EXPECTED_STEPS = 100
-"""Steps of a chain that take about as long as `Expected`, whose EM takes 32 to 70 (`missing`)."""
 EM_STEPS = 30
 """Steps of EM at most; few missing cells need few, and weights are right wherever it stops."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ImportanceSampling:
-    r"""Independent draws of the posterior given incomplete rows, or else data augmentation.
+    r"""Independent draws of the posterior given incomplete rows, while their weights hold.
 
     A proposal theta of a block with missing values is an exact draw from the closed-form posterior
     q given expected statistics at the end of EM. With the prior in both, its weight is
@@ -44,8 +40,8 @@ class ImportanceSampling:
     up to a constant factor. Blocks are independent given the labels, and so are the classes of a
     block unless they share parameters: each has weights of its own. They are smoothed, and draws
     resampled by them (systematically) to equal weights. Where the Pareto k of some weights is .7 or
-    more the proposals miss a part of the posterior, and `Augmentation` draws instead. Learned prior
-    strengths are averaged over: w does not depend on them, and a block's classes share its weights.
+    more the proposals miss a part of the posterior, and there are no draws. Learned prior strengths
+    are averaged over: w does not depend on them, and a block's classes share its weights.
 
     Source: Robert and Casella, Monte Carlo Statistical Methods (2nd ed., 2004), section 3.3;
     Vehtari, Simpson, Gelman, Yao and Gabry, Pareto smoothed importance sampling, Journal of Machine
@@ -57,8 +53,8 @@ class ImportanceSampling:
 
     draws: int = 1000
 
-    def infer(self, problem: Problem, seed: int) -> Draws:
-        """Return draws of every parameter; of `Augmentation` if weights vary too much."""
+    def infer(self, problem: Problem, seed: int) -> Draws | None:
+        """Return draws of every parameter; None if weights vary too much."""
         rng, n = np.random.default_rng(seed), CHAINS * self.draws
         model, statistics = problem.model, problem.statistics
         params = {"class": model.classes.posterior(statistics.count).draw(rng, n)}
@@ -73,7 +69,7 @@ class ImportanceSampling:
                 continue
             sample = importance_sample(gaps, rng, n)
             if sample is None:
-                return self._augmented(problem, seed)
+                return None
             params[name] = sample.params
             pareto_k, effective = max(pareto_k, sample.pareto_k), min(effective, sample.effective)
         details = {"pareto_k": pareto_k, "effective draws": effective}
@@ -83,14 +79,6 @@ class ImportanceSampling:
         )
         report = Report("importance", converged=True, outcome=Words(verdict), details=details)
         return Draws(problem.reader, report, chained(params, n), families)
-
-    def _augmented(self, problem: Problem, seed: int) -> Draws:
-        """Return draws of `Augmentation`, which is announced if it takes long."""
-        method = Augmentation(draws=self.draws)
-        each = method.seconds_per_draw(problem)
-        expected = Words("inference='expected'", "--inference expected")
-        announce(each * method.all_draws, expected, each * EXPECTED_STEPS)
-        return method.infer(problem, seed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -37,12 +37,12 @@ from bayesgen.likelihoods.protocols import Conjugate
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
-PER_GAP, PER_PAIR = 1e-5, 1.2e-7
-"""Seconds of a draw for each missing pattern of a class, and for each of its pairs of columns. The
-4,800 draws of 1,000 rows of 20 columns, 15 % of the cells missing, take 128 s on one core, 430 s
-beside other work, and 220 s by these. Beside other work, and by these: 3,000 x 10, .1 missing, 27
-and 28 s; 1,000 x 20, .01 missing, 19 and 18; 500 x 40, .1 missing, 660 and 470; QDA of 5,000 x 6,
-.3 missing, 10 and 13; 300 x 5, .2 missing, 6 and 2."""
+PER_PRIOR, PER_GAP, PER_PAIR = 1.5e-4, 1.5e-6, 7.5e-8
+"""Seconds of a draw for each prior that is averaged over, for each missing pattern of a class, and
+for each of its pairs of columns. Processor seconds of the 4,800 draws of LDA and QDA, and by these:
+300 x 5, 20 % missing: 1.8 and 1.4, average over 7 priors 6.1 and 5.7; 5,000 x 6, 30 %: 3.5 and 3.2;
+1,000 x 10, 15 %: 16, 11 and 14; 1,000 x 20, 1 %: 8.1, 8.9 and 12; 200 x 20, 15 %: 34, 21 and 27;
+1,000 x 20, 15 %: 128 and 132; 100 x 40, 10 %: 50, 41 and 59; 40 x 100, 10 %: 151, 155 and 145."""
 ROUNDED = 1e-6
 """Distance to the narrowest deviation, in logarithms, that counts as rounding."""
 RANK_TOLERANCE = 1e-10
@@ -139,7 +139,8 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
     def seconds_per_draw(self) -> float:
         """About how long a step of `gibbs` takes for each chain."""
         gaps, width = self.statistics.cell_observed.shape
-        return gaps * (PER_GAP + PER_PAIR * width**2)
+        of_gaps = gaps * (PER_GAP + PER_PAIR * width**2)
+        return PER_PRIOR * len(self.prior.components) + of_gaps
 
     @property
     def _dependent(self) -> bool:

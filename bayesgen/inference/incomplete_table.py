@@ -38,8 +38,12 @@ from bayesgen.likelihoods.joint_categorical import JointStatistics
 from bayesgen.optimize import Flat, Point, newton_cg
 from bayesgen.typing import Params
 
-PER_CELL = 5e-7
-"""Seconds of a draw for each cell. 8,192 cells take 13 s and 20 by this, 2,000 6 and 5."""
+PER_PATTERN, PER_CELL, PER_FIT = 9.4e-6, 9e-8, 6.2e-8
+"""Seconds of a draw for each missing pattern, for each cell, and for each cell in which rows of a
+pattern, class and observed levels may lie. Processor seconds of the 4,800 draws, and by these (rows
+x levels, share missing): 200 x 3 x 3 x 2, .1: .3 and .3; 1,000 x 4^4, .1: 1.4 and 1.4, .3: 2.6 and
+2.4; 3,000 x 4^5, .2: 10 and 10; 3,000 x 2^12, .02: 6.4 and 6.4, .2: 51 and 46; 1,000 x 10^4, .1: 12
+and 13."""
 WATCHED = 100
 """Cells whose chains are compared: 2 s of diagnostics for 4,000 draws."""
 
@@ -90,7 +94,9 @@ class IncompleteTable(IncompleteData[JointCategorical]):
     @property
     def seconds_per_draw(self) -> float:
         """About how long a step of `gibbs` takes for each chain."""
-        return PER_CELL * self.statistics.count.size
+        gaps, size = _gaps(self.statistics), self.statistics.count.size
+        fits = sum(gap.fits.size for gap in gaps)
+        return PER_PATTERN * len(gaps) + PER_CELL * size + PER_FIT * fits
 
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
         """Return the most uncertain of the cells in which incomplete rows may lie."""

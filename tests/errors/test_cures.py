@@ -78,7 +78,7 @@ ELSEWHERE = {
     **dict.fromkeys(("user_program/", "estimators/program_classifier.py"), PROGRAM),
     "estimators/generative.py: {method} needs additive statistics": PROGRAM,
     "errors/data.py: column {name!r} does not hold numbers, and a program": PROGRAM,
-    "inference/__init__.py: some fitted rows": "tests/inference/test_importance_sampling.py",
+    "inference/incomplete_rows.py": "tests/inference/test_incomplete_rows.py",
     "errors/operations.py: {family} has no closed form": "tests/inference/test_closed_form.py",
     "compare/cross_validation.py: {target} holds": "tests/cli/test_compare.py",
     "errors/data.py: X is of type": NOT_A_TABLE,

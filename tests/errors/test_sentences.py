@@ -102,8 +102,8 @@ def test_warnings_that_differ_in_numbers_columns_and_classes_are_merged():
 
 
 def test_kinds_are_few():
-    assert len(KINDS) == 20
-    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 12
+    assert len(KINDS) == 21
+    assert len([kind for kind in KINDS if issubclass(kind, UserWarning)]) == 13
 
 
 # -- the sentences of the package ------------------------------------------------------------------

@@ -16,6 +16,8 @@ SCRIPTS = [
     "pymc_speed.py",
     "stories.py",
     "clusters.py",
+    "guard.py",
+    "gpu.py",
 ]
 
 
@@ -64,6 +66,27 @@ def test_every_script_explains_itself(script):
     done = run(script, "--help")
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout and "--json" in done.stdout
+
+
+@pytest.mark.nightly
+def test_the_guard_measures_everything(tmp_path):
+    path = tmp_path / "figures.json"
+    done = run("guard.py", "--quick", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    lines = json.loads(path.read_text(encoding="utf-8"))["results"]
+    assert {line["work"].partition(",")[0].split(":")[0] for line in lines} >= {
+        *("messy", "tidy", "predict_set", "stack", "LDA", "import", "bayesgen --help")
+    }
+    assert all(line["measured"] > 0 for line in lines)
+
+
+@pytest.mark.nightly
+def test_devices_are_compared_where_there_are_two(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    done = run("gpu.py", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("| cpu: cpu |") == 2
+    assert "JAX sees no accelerator here: the comparison was NOT run." in done.stdout
 
 
 @pytest.mark.nightly

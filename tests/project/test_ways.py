@@ -10,7 +10,7 @@ MOST = {
     "NaiveBayes.fit, mixed table": (49, 195),
     "NaiveBayes.predict_proba": (25, 12),
     "LDA.fit, iris": (38, 94),
-    "LDA.fit, iris with a gap": (46, 144),
+    "LDA.fit, iris with a gap": (47, 144),
     "StackedClassifier.fit, two members": (65, 548),
     "NaiveBayes.predict_set, 3 rows": (49, 198),
     "NaiveBayes.estimate_prevalence": (52, 244),
