@@ -1,8 +1,9 @@
-"""Optimizers: Newton's method, for many small problems or a large one; L-BFGS; EM of mixtures.
+"""Optimizers: Newton's method, for many small problems or a large one; L-BFGS; EM, accelerated.
 
 `newton` climbs many functions of few coordinates at once, with their Hessians. `newton_cg` climbs
-one function of thousands of coordinates, by products with its Hessian. `lbfgs` needs gradients
-alone. `mixture_weights` are the proportions of a mixture of known densities.
+one function of thousands of coordinates, by products with its Hessian. `at_rest` finds where steps
+such as those of EM end. `lbfgs` needs gradients alone. `mixture_weights` are the proportions of a
+mixture of known densities.
 """
 
 import abc
@@ -255,6 +256,106 @@ def _higher(point: Point, direction: Flat, rise: float) -> Point | None:
                 return moved
         share /= 4
     return None
+
+
+# -- steps that come to rest -----------------------------------------------------------------------
+
+MEMORY = 40
+"""Earlier steps that are combined. Modes of normals with a quarter of the cells missing took 52, 39
+and 26 steps with 5, 10 and 20, where EM had not come within 1e-4 after 200."""
+WORSE = 2.0
+"""Factor by which a step is longer than the one before when earlier ones are forgotten."""
+DEPENDENT = 1e-13
+"""Singular value, relative to the largest, below which earlier steps depend on each other."""
+
+
+class Chart(abc.ABC):
+    """Coordinates of parameters around an origin, in which lengths have a meaning of their own.
+
+    That of the Fisher information has no unit, and does not depend on how columns are ordered: the
+    steps of `at_rest` are then the same for every order.
+    """
+
+    @abc.abstractmethod
+    def coordinates(self, params: Params) -> Flat:
+        """Return the coordinates of parameters; 0: the origin."""
+
+    @abc.abstractmethod
+    def params(self, coordinates: Flat) -> Params:
+        """Return the parameters there.
+
+        Raises:
+            np.linalg.LinAlgError: there are none.
+        """
+
+
+def at_rest(
+    step: Callable[[Params], Params], start: Params, chart: Chart, *, steps: int, still: float
+) -> tuple[Params, int, float]:
+    """Return where repeated steps, such as those of EM, come to rest.
+
+    Anderson's acceleration: with residuals f_i = g(x_i) - x_i of the map g, the next point is the
+    combination sum of a_i g(x_i), sum of a_i = 1, whose residual is smallest if g is linear. There
+    it is the search by generalized minimal residuals, which needs as many steps as g has directions
+    of slow convergence. Points without parameters, and steps that become longer, start it anew.
+
+    Source: Anderson (1965), Journal of the ACM 12, 547-560; Walker and Ni (2011), SIAM Journal on
+    Numerical Analysis 49, 1715-1735; for EM Henderson and Varadhan (2019), Journal of Computational
+    and Graphical Statistics 28, 834-846.
+
+    Args:
+        step: the map.
+        start: of the steps.
+        chart: coordinates of the parameters.
+        steps: at most.
+        still: distance that ends them, in these coordinates.
+
+    Returns:
+        the parameters; the number of steps; the distance from there to the next of them, or the
+        length of the last step of the map if that is longer.
+    """
+    params, at = start, chart.coordinates(start)
+    stepped, image = params, at
+    images: list[Flat] = []
+    residuals: list[Flat] = []
+    length, distance = np.inf, np.inf
+    for taken in range(1, steps + 1):
+        try:
+            stepped = step(params)
+        except np.linalg.LinAlgError:
+            if not images:
+                raise
+            # from a combination that is singular to rounding back to what it was made of
+            images, residuals, params, at = [], [], stepped, image
+            continue
+        image = chart.coordinates(stepped)
+        before, length = length, float(np.linalg.norm(image - at))
+        if length > WORSE * before:
+            images, residuals = [], []
+        images, residuals = [*images[-MEMORY:], image], [*residuals[-MEMORY:], image - at]
+        ahead = _combined(images, residuals)
+        try:
+            params = chart.params(ahead)
+        except np.linalg.LinAlgError:
+            images, residuals, params, ahead = [], [], stepped, image
+        # a first step says little about those that follow
+        known = len(images) > 1 or length == 0
+        distance = max(length, float(np.linalg.norm(ahead - at))) if known else np.inf
+        at = ahead
+        if distance <= still:
+            return params, taken, distance
+    return params, steps, distance
+
+
+def _combined(images: list[Flat], residuals: list[Flat]) -> Flat:
+    """Return the combination of images, of weights that sum to 1, with the smallest residual."""
+    if len(images) == 1:
+        return images[0]
+    turns = np.diff(residuals, axis=0)
+    size = np.linalg.norm(turns, axis=1)
+    turns /= np.where(size > 0, size, 1.0)[:, None]
+    share = np.linalg.lstsq(turns @ turns.T, turns @ residuals[-1], rcond=DEPENDENT)[0]
+    return images[-1] - (share / np.where(size > 0, size, 1.0)) @ np.diff(images, axis=0)
 
 
 # -- gradients alone -------------------------------------------------------------------------------
