@@ -144,8 +144,7 @@ def test_dropping_the_conditional_covariance_is_found(case, covariance, monkeypa
     inverses = expected_moments.inverses
 
     def without_noise(blocks):
-        covariance, log_det = inverses(blocks)
-        return 0 * covariance, log_det
+        return 0 * inverses(blocks)
 
     monkeypatch.setattr(expected_moments, "inverses", without_noise)
     params, _, _ = maximum_likelihood(prior, statistics)
