@@ -107,6 +107,31 @@ def law_of_draws(kind, p, *, shared, rng):
 
 
 @every_covariance
+def test_missing_cells_are_those_of_factorized_covariances(kind, p, shared, rng):
+    """Means and variances of missing cells, and distances of observed ones, row by row."""
+    covariance = covariances(kind, p, (1,) if shared else (3,), rng)
+    unit = np.sqrt(np.diagonal(covariance[0]))
+    mean = rng.standard_normal((3, p)) * unit
+    x, observed = rows_and_gaps(p, rng)
+    x, own = x * unit, rng.integers(3, size=len(x))
+    precisions = Precisions.of(np.linalg.cholesky(covariance))
+    location, variance, squares = precisions.missing_cells(x, observed, own, mean)
+    for i, (seen, k) in enumerate(zip(observed, own, strict=True)):
+        matrix = covariance[k % len(covariance)]
+        off, lacks = (x[i] - mean[k])[seen], ~seen
+        square, _ = by_cholesky(off, matrix[np.ix_(seen, seen)])
+        slope = np.linalg.solve(matrix[np.ix_(seen, seen)], matrix[np.ix_(seen, lacks)]).T
+        spread = np.diagonal(matrix)[lacks] - (slope * matrix[np.ix_(lacks, seen)]).sum(axis=1)
+        assert abs(squares[i] - square) <= CLOSE * max(1.0, square)
+        assert np.isnan(location[i, seen]).all() and np.isnan(variance[i, seen]).all()
+        error = np.abs(location[i, lacks] - (mean[k, lacks] + slope @ off)) / unit[lacks]
+        assert (error <= 1e-8 * max(1.0, square)).all()
+        np.testing.assert_allclose(
+            variance[i, lacks] / unit[lacks] ** 2, spread / unit[lacks] ** 2, atol=1e-9
+        )
+
+
+@every_covariance
 def test_distances_are_those_of_factorized_covariances(kind, p, shared, rng):
     law_of_distances(kind, p, shared=shared, rng=rng)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.typing import Numbers, Params
+from bayesgen.typing import Labels, Numbers, Params
 
 GAP_FLOATS, FEWEST_ROWS = 32_768, 64
 """Numbers in the missing blocks of rows that are worked on at once: 256 kB stay in a second-level
@@ -172,6 +172,38 @@ class Precisions:
                     pull = pulls[k][rows, missing]
                     squares[k, rows] -= ((inverse * pull).sum(axis=1) * pull).sum(axis=0)
         return squares.T, log_dets
+
+    def missing_cells(
+        self,
+        x: Numbers,
+        observed: Bool[np.ndarray, "row feature"],
+        own: Labels,
+        mean: Float[np.ndarray, "class feature"],
+    ) -> tuple[Numbers, Numbers, Float[np.ndarray, " row"]]:
+        """Return means and variances of missing cells given the observed ones of their rows.
+
+        Also returns the squared distances of the observed cells. Of these the means and variances
+        are NaN.
+
+        x: rows, with any number in place of missing cells. own: class of each row.
+        """
+        p, factor = x.shape[1], own % len(self.matrices)
+        centre, unit = mean[own], self.unit[factor]
+        off = np.where(observed, x - centre, 0.0) / unit
+        pulls = np.empty_like(off)
+        for f, matrix in enumerate(self.matrices):
+            pulls[factor == f] = off[factor == f] @ matrix
+        squares = (off * pulls).sum(axis=1)
+        location, variance = np.full((2, *x.shape), np.nan)
+        for rows, missing in by_gaps(observed):
+            entry = factor[rows] * p * p + (missing * p)[:, None] + missing
+            inverse = inverses(self.matrices.ravel().take(entry))
+            pull, diagonal = pulls[rows, missing], np.arange(len(missing))
+            step = (inverse * pull).sum(axis=1)
+            squares[rows] -= (step * pull).sum(axis=0)
+            location[rows, missing] = centre[rows, missing] - step * unit[rows, missing]
+            variance[rows, missing] = inverse[diagonal, diagonal] * unit[rows, missing] ** 2
+        return location, variance, squares
 
     def of_observed(
         self, observed: Bool[np.ndarray, "row feature"]
