@@ -315,31 +315,28 @@ def at_rest(
         length of the last step of the map if that is longer.
     """
     params, at = start, chart.coordinates(start)
-    stepped, image = params, at
-    images: list[Flat] = []
-    residuals: list[Flat] = []
+    stepped, image, past = params, at, _Past(len(at))
     length, distance = np.inf, np.inf
     for taken in range(1, steps + 1):
         try:
             stepped = step(params)
         except np.linalg.LinAlgError:
-            if not images:
+            if past.image is None:
                 raise
             # from a combination that is singular to rounding back to what it was made of
-            images, residuals, params, at = [], [], stepped, image
+            past, params, at = _Past(len(at)), stepped, image
             continue
         image = chart.coordinates(stepped)
         before, length = length, float(np.linalg.norm(image - at))
         if length > WORSE * before:
-            images, residuals = [], []
-        images, residuals = [*images[-MEMORY:], image], [*residuals[-MEMORY:], image - at]
-        ahead = _combined(images, residuals)
+            past = _Past(len(at))
+        ahead = past.combined(image, image - at)
+        # a first step says little about those that follow
+        known = past.n_changes > 0 or length == 0
         try:
             params = chart.params(ahead)
         except np.linalg.LinAlgError:
-            images, residuals, params, ahead = [], [], stepped, image
-        # a first step says little about those that follow
-        known = len(images) > 1 or length == 0
+            past, params, ahead, known = _Past(len(at)), stepped, image, False
         distance = max(length, float(np.linalg.norm(ahead - at))) if known else np.inf
         at = ahead
         if distance <= still:
@@ -347,15 +344,37 @@ def at_rest(
     return params, steps, distance
 
 
-def _combined(images: list[Flat], residuals: list[Flat]) -> Flat:
-    """Return the combination of images, of weights that sum to 1, with the smallest residual."""
-    if len(images) == 1:
-        return images[0]
-    turns = np.diff(residuals, axis=0)
-    size = np.linalg.norm(turns, axis=1)
-    turns /= np.where(size > 0, size, 1.0)[:, None]
-    share = np.linalg.lstsq(turns @ turns.T, turns @ residuals[-1], rcond=DEPENDENT)[0]
-    return images[-1] - (share / np.where(size > 0, size, 1.0)) @ np.diff(images, axis=0)
+class _Past:
+    """Earlier steps: how images and residuals changed from each to the next, in any order.
+
+    n_changes: how often. image, residual: the last ones; None: there is none.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.image: Flat | None = None
+        self.residual: Flat | None = None
+        self.n_changes = 0
+        self._moves, self._turns = np.empty((2, MEMORY, size))
+        self._products = np.empty((MEMORY, MEMORY))
+
+    def combined(self, image: Flat, residual: Flat) -> Flat:
+        """Add a step; return the combination of images with the smallest residual."""
+        if self.image is not None and self.residual is not None:
+            self._add(image - self.image, residual - self.residual)
+        self.image, self.residual = image, residual
+        n = min(self.n_changes, MEMORY)
+        size = np.sqrt(self._products.diagonal()[:n])
+        unit = 1 / np.where(size > 0, size, 1.0)
+        matrix = self._products[:n, :n] * unit[:, None] * unit
+        share = np.linalg.lstsq(matrix, unit * (self._turns[:n] @ residual), rcond=DEPENDENT)[0]
+        return image - (share * unit) @ self._moves[:n]
+
+    def _add(self, move: Flat, turn: Flat) -> None:
+        at = self.n_changes % MEMORY
+        self.n_changes += 1
+        n = min(self.n_changes, MEMORY)
+        self._moves[at], self._turns[at] = move, turn
+        self._products[at, :n] = self._products[:n, at] = self._turns[:n] @ turn
 
 
 # -- gradients alone -------------------------------------------------------------------------------
