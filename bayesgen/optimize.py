@@ -1,8 +1,9 @@
-"""Optimizers: Newton's method, for many small problems or a large one; L-BFGS; EM of mixtures.
+"""Optimizers: Newton's method, for many small problems or a large one; L-BFGS; EM, accelerated.
 
 `newton` climbs many functions of few coordinates at once, with their Hessians. `newton_cg` climbs
-one function of thousands of coordinates, by products with its Hessian. `lbfgs` needs gradients
-alone. `mixture_weights` are the proportions of a mixture of known densities.
+one function of thousands of coordinates, by products with its Hessian. `at_rest` finds where steps
+such as those of EM end. `lbfgs` needs gradients alone. `mixture_weights` are the proportions of a
+mixture of known densities.
 """
 
 import abc
@@ -255,6 +256,125 @@ def _higher(point: Point, direction: Flat, rise: float) -> Point | None:
                 return moved
         share /= 4
     return None
+
+
+# -- steps that come to rest -----------------------------------------------------------------------
+
+MEMORY = 40
+"""Earlier steps that are combined. Modes of normals with a quarter of the cells missing took 52, 39
+and 26 steps with 5, 10 and 20, where EM had not come within 1e-4 after 200."""
+WORSE = 2.0
+"""Factor by which a step is longer than the one before when earlier ones are forgotten."""
+DEPENDENT = 1e-13
+"""Singular value, relative to the largest, below which earlier steps depend on each other."""
+
+
+class Chart(abc.ABC):
+    """Coordinates of parameters around an origin, in which lengths have a meaning of their own.
+
+    That of the Fisher information has no unit, and does not depend on how columns are ordered: the
+    steps of `at_rest` are then the same for every order.
+    """
+
+    @abc.abstractmethod
+    def coordinates(self, params: Params) -> Flat:
+        """Return the coordinates of parameters; 0: the origin."""
+
+    @abc.abstractmethod
+    def params(self, coordinates: Flat) -> Params:
+        """Return the parameters there.
+
+        Raises:
+            np.linalg.LinAlgError: there are none.
+        """
+
+
+def at_rest(
+    step: Callable[[Params], Params], start: Params, chart: Chart, *, steps: int, still: float
+) -> tuple[Params, int, float]:
+    """Return where repeated steps, such as those of EM, come to rest.
+
+    Anderson's acceleration: with residuals f_i = g(x_i) - x_i of the map g, the next point is the
+    combination sum of a_i g(x_i), sum of a_i = 1, whose residual is smallest if g is linear. There
+    it is the search by generalized minimal residuals, which needs as many steps as g has directions
+    of slow convergence. Points without parameters, and steps that become longer, start it anew.
+
+    Source: Anderson (1965), Journal of the ACM 12, 547-560; Walker and Ni (2011), SIAM Journal on
+    Numerical Analysis 49, 1715-1735; for EM Henderson and Varadhan (2019), Journal of Computational
+    and Graphical Statistics 28, 834-846.
+
+    Args:
+        step: the map.
+        start: of the steps.
+        chart: coordinates of the parameters.
+        steps: at most.
+        still: distance that ends them, in these coordinates.
+
+    Returns:
+        the parameters; the number of steps; the distance from there to the next of them, or the
+        length of the last step of the map if that is longer.
+    """
+    params, at = start, chart.coordinates(start)
+    stepped, image, past = params, at, _Past(len(at))
+    length, distance = np.inf, np.inf
+    for taken in range(1, steps + 1):
+        try:
+            stepped = step(params)
+        except np.linalg.LinAlgError:
+            if past.image is None:
+                raise
+            # from a combination that is singular to rounding back to what it was made of
+            past, params, at = _Past(len(at)), stepped, image
+            continue
+        image = chart.coordinates(stepped)
+        before, length = length, float(np.linalg.norm(image - at))
+        if length > WORSE * before:
+            past = _Past(len(at))
+        ahead = past.combined(image, image - at)
+        # a first step says little about those that follow
+        known = past.n_changes > 0 or length == 0
+        try:
+            params = chart.params(ahead)
+        except np.linalg.LinAlgError:
+            past, params, ahead, known = _Past(len(at)), stepped, image, False
+        distance = max(length, float(np.linalg.norm(ahead - at))) if known else np.inf
+        at = ahead
+        if distance <= still:
+            return params, taken, distance
+    return params, steps, distance
+
+
+class _Past:
+    """Earlier steps: how images and residuals changed from each to the next, in any order.
+
+    n_changes: how often. image, residual: the last ones; None: there is none.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.image: Flat | None = None
+        self.residual: Flat | None = None
+        self.n_changes = 0
+        self._moves, self._turns = np.empty((2, MEMORY, size))
+        self._products = np.empty((MEMORY, MEMORY))
+
+    def combined(self, image: Flat, residual: Flat) -> Flat:
+        """Add a step; return the combination of images with the smallest residual."""
+        if self.image is not None and self.residual is not None:
+            self._add(image - self.image, residual - self.residual)
+        self.image, self.residual = image, residual
+        n = min(self.n_changes, MEMORY)
+        size = np.sqrt(self._products.diagonal()[:n])
+        unit = 1 / np.where(size > 0, size, 1.0)
+        matrix = self._products[:n, :n] * unit[:, None] * unit
+        share = np.linalg.lstsq(matrix, unit * (self._turns[:n] @ residual), rcond=DEPENDENT)[0]
+        return image - (share * unit) @ self._moves[:n]
+
+    def _add(self, move: Flat, turn: Flat) -> None:
+        at = self.n_changes % MEMORY
+        self.n_changes += 1
+        n = min(self.n_changes, MEMORY)
+        self._moves[at], self._turns[at] = move, turn
+        self._products[at, :n] = self._products[:n, at] = self._turns[:n] @ turn
 
 
 # -- gradients alone -------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ Statistics are kept by cell, one class and one pattern of observed columns: coun
 No step needs the rows.
 
 Modes: Newton's method (`newton_cg`) maximizes the density of the observed cells, starting from one
-step of EM (`expected_moments`) after the columns' own moments. Gibbs steps: moments of the
-filled rows are drawn given the parameters, then parameters given those.
+step of EM (`expected_moments`) after the columns' own moments; where the mode only centers what
+follows, accelerated EM finds it (`settled`). Gibbs steps: moments of the filled rows are drawn
+given the parameters, then parameters given those.
 
 Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
 (2nd ed.), section 11.2; Tanner and Wong (1987); Schafer, Analysis of Incomplete Multivariate Data
@@ -34,7 +35,7 @@ from bayesgen.likelihoods.multivariate_normal.indicators import with_first_level
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
 from bayesgen.likelihoods.protocols import Conjugate
-from bayesgen.optimize import Flat, Point, newton_cg
+from bayesgen.optimize import Chart, Flat, Point, newton_cg
 from bayesgen.typing import Params
 
 PER_PRIOR, PER_GAP, PER_PAIR = 1.5e-4, 1.5e-6, 7.5e-8
@@ -161,14 +162,23 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
     @functools.cached_property
     def optimum(self) -> tuple[Params, OptimumReport]:
         """The mode under the conjugate prior, for any prior, and the report of its search."""
-        conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
         # a fit and its leave-one-out ask for the same mode
-        known = self.statistics.derived
-        key = ("mode", *((name, array.tobytes()) for name, array in conjugate.arrays().items()))
+        known, priors = self.statistics.derived, self.prior.components
+        arrays = [array.tobytes() for prior in priors for array in prior.arrays().values()]
+        key = ("mode", *arrays)
         if key not in known:
-            start = conjugate.initial_params(self.statistics)
-            known[key] = IncompleteNormal(conjugate, self.statistics).settled(start)
+            data = self if len(priors) > 1 else dataclasses.replace(self, prior=self._conjugate)
+            known[key] = data.settled(self._conjugate.initial_params(self.statistics))
         return known[key]
+
+    @property
+    def _conjugate(self) -> MultivariateNormal:
+        """The family under the first of the priors, or the conjugate one in its place."""
+        return self.family.with_arrays({"prior": "conjugate"})
+
+    def chart(self, origin: Params) -> Chart:
+        """Return means and covariances whitened by the factors at the origin."""
+        return _NormalChart.around(origin)
 
     def filled(self, params: Params) -> MultivariateNormalStatistics:
         """Return expected moments at given parameters."""
@@ -228,6 +238,42 @@ def _bias_corrected(
     ]
     factors = np.array([factor for factor, _ in repaired])
     return {"mean": params["mean"], "cholesky": factors}, findings
+
+
+# -- coordinates ------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _NormalChart(Chart):
+    """Means mu and covariances S as L^-1 (mu - m) and L^-1 (S - L L') L^-T / sqrt(2).
+
+    A normal of mean m and covariance L L' has this length as Fisher information, whose lengths
+    depend neither on units nor on the order of columns nor on which level has no indicator.
+    """
+
+    mean: Float[np.ndarray, "class feature"]
+    factor: Float[np.ndarray, "covariance feature feature"]
+    whitener: Float[np.ndarray, "covariance feature feature"]
+
+    @classmethod
+    def around(cls, origin: Params) -> "_NormalChart":
+        """Return the coordinates whose origin these parameters are."""
+        return cls(origin["mean"], origin["cholesky"], np.linalg.inv(origin["cholesky"]))
+
+    def coordinates(self, params: Params) -> Flat:
+        """Return the coordinates of parameters."""
+        root = self.whitener @ params["cholesky"]
+        shift = (self.whitener @ (params["mean"] - self.mean)[..., None])[..., 0]
+        spread = (root @ root.mT - np.eye(root.shape[-1])) / np.sqrt(2)
+        return np.concatenate([shift.ravel(), spread.ravel()])
+
+    def params(self, coordinates: Flat) -> Params:
+        """Return the parameters there, which are some if the covariances are positive definite."""
+        shift, spread = np.split(coordinates, [self.mean.size])
+        shift = self.factor @ shift.reshape(*self.mean.shape, 1)
+        spread = np.eye(self.mean.shape[1]) + np.sqrt(2) * spread.reshape(self.factor.shape)
+        root = self.factor @ np.linalg.cholesky((spread + spread.mT) / 2)
+        return {"mean": self.mean + shift[..., 0], "cholesky": root}
 
 
 # -- the density of the observed cells, to second order --------------------------------------

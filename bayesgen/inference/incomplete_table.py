@@ -35,7 +35,7 @@ from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods.dirichlet import log_gammas
 from bayesgen.likelihoods.joint_categorical import JointStatistics
-from bayesgen.optimize import Flat, Point, newton_cg
+from bayesgen.optimize import Chart, Flat, Point, newton_cg
 from bayesgen.typing import Params
 
 PER_PATTERN, PER_CELL, PER_FIT = 9.4e-6, 9e-8, 6.2e-8
@@ -112,6 +112,10 @@ class IncompleteTable(IncompleteData[JointCategorical]):
         """The mode, and the report of its search."""
         return self.mode()
 
+    def chart(self, origin: Params) -> Chart:
+        """Return the changes of probabilities over the roots of those at the origin."""
+        return _TableChart(origin["probs"])
+
     def filled(self, params: Params) -> JointStatistics:
         """Return expected counts at given parameters."""
         return self.statistics.expected(params["probs"])
@@ -148,6 +152,26 @@ def incomplete_table_of(
 ) -> IncompleteData | None:
     """Return the inference of a joint table, if cells are missing."""
     return IncompleteTable(likelihood, statistics) if statistics.has_missing else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _TableChart(Chart):
+    """Probabilities p as (p - q) / sqrt(q), those of 0 as 0, with q at the origin."""
+
+    probs: Table
+
+    def coordinates(self, params: Params) -> Flat:
+        """Return the coordinates of tables."""
+        unit = np.sqrt(self.probs)
+        gap = params["probs"] - self.probs
+        return np.divide(gap, unit, out=np.zeros_like(gap), where=unit > 0).ravel()
+
+    def params(self, coordinates: Flat) -> Params:
+        """Return the tables there, which are some if no probability above 0 vanishes."""
+        probs = self.probs + np.sqrt(self.probs) * coordinates.reshape(self.probs.shape)
+        if (probs[self.probs > 0] <= 0).any():
+            raise np.linalg.LinAlgError("a probability is not positive")
+        return {"probs": probs}
 
 
 # -- the log density to second order ---------------------------------------------------------------

@@ -237,6 +237,7 @@ class Narrow:
     """A target N(0, 1) whose proposals are N(0, width^2); data and prior in one."""
 
     width: float
+    prior = None
 
     @property
     def conjugate(self):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesgen.optimize import Quadratic, mixture_weights, newton
+from bayesgen.optimize import Chart, Quadratic, at_rest, mixture_weights, newton
 
 
 def rosenbrock(points):
@@ -53,3 +53,75 @@ def test_mixture_weights_are_those_of_a_descent():
     logits = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
     expected = np.exp(logits - np.logaddexp.reduce(logits))
     np.testing.assert_allclose(mixture_weights(density, weight, prior), expected, atol=1e-6)
+
+
+class Above(Chart):
+    """Numbers above a bound."""
+
+    def __init__(self, bound):
+        self.bound = bound
+
+    def coordinates(self, params):
+        return params["x"]
+
+    def params(self, coordinates):
+        if (coordinates <= self.bound).any():
+            raise np.linalg.LinAlgError
+        return {"x": coordinates}
+
+
+def test_a_linear_map_rests_after_a_step_for_each_rate_of_convergence():
+    """By repetition alone the slowest of five rates would need 20,000 steps."""
+    rng = np.random.default_rng(3)
+    end, turn = rng.normal(size=12), np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    rates = np.repeat([0.999, 0.97, 0.8, 0.3, 0.0], [1, 2, 3, 3, 3])
+
+    def step(params):
+        return {"x": end + turn @ (rates * (turn.T @ (params["x"] - end)))}
+
+    start = {"x": np.zeros(12)}
+    params, steps, distance = at_rest(step, start, Above(-np.inf), steps=50, still=1e-9)
+    np.testing.assert_allclose(params["x"], end, atol=1e-8)
+    assert distance <= 1e-9
+    assert steps <= 8
+
+
+def test_steps_to_where_there_are_no_parameters_are_not_taken():
+    """Square roots of numbers near 0 rest at 1, and combinations of them are below 0."""
+    start = {"x": np.array([1e-9, 0.04, 3.0])}
+    seen = []
+
+    def step(params):
+        seen.append(params["x"])
+        return {"x": np.sqrt(params["x"])}
+
+    params, _, distance = at_rest(step, start, Above(0.0), steps=100, still=1e-12)
+    np.testing.assert_allclose(params["x"], 1.0, rtol=1e-11)
+    assert distance <= 1e-12
+    assert (np.array(seen) > 0).all()
+
+
+def test_a_combination_without_a_next_step_is_taken_back():
+    """Of three steps that halve the distance the combination is the end, where none is known."""
+    refused = []
+
+    def step(params):
+        if abs(params["x"][0]) < 1e-3 and not refused:
+            refused.append(True)
+            raise np.linalg.LinAlgError
+        return {"x": 0.5 * params["x"]}
+
+    start = {"x": np.array([8.0])}
+    params, _, distance = at_rest(step, start, Above(-np.inf), steps=100, still=1e-9)
+    assert refused
+    assert distance <= 1e-9
+    np.testing.assert_allclose(params["x"], 0.0, atol=1e-9)
+
+
+def test_steps_that_run_out_say_so():
+    start = {"x": np.array([1.0])}
+    _, steps, distance = at_rest(
+        lambda params: {"x": params["x"] + 1.0}, start, Above(-np.inf), steps=3, still=1e-9
+    )
+    assert steps == 3
+    assert distance > 1e-9

@@ -107,6 +107,31 @@ def law_of_draws(kind, p, *, shared, rng):
 
 
 @every_covariance
+def test_missing_cells_are_those_of_factorized_covariances(kind, p, shared, rng):
+    """Means and variances of missing cells, and distances of observed ones, row by row."""
+    covariance = covariances(kind, p, (1,) if shared else (3,), rng)
+    unit = np.sqrt(np.diagonal(covariance[0]))
+    mean = rng.standard_normal((3, p)) * unit
+    x, observed = rows_and_gaps(p, rng)
+    x, own = x * unit, rng.integers(3, size=len(x))
+    precisions = Precisions.of(np.linalg.cholesky(covariance))
+    location, variance, squares = precisions.missing_cells(x, observed, own, mean)
+    for i, (seen, k) in enumerate(zip(observed, own, strict=True)):
+        matrix = covariance[k % len(covariance)]
+        off, lacks = (x[i] - mean[k])[seen], ~seen
+        square, _ = by_cholesky(off, matrix[np.ix_(seen, seen)])
+        slope = np.linalg.solve(matrix[np.ix_(seen, seen)], matrix[np.ix_(seen, lacks)]).T
+        spread = np.diagonal(matrix)[lacks] - (slope * matrix[np.ix_(lacks, seen)]).sum(axis=1)
+        assert abs(squares[i] - square) <= CLOSE * max(1.0, square)
+        assert np.isnan(location[i, seen]).all() and np.isnan(variance[i, seen]).all()
+        error = np.abs(location[i, lacks] - (mean[k, lacks] + slope @ off)) / unit[lacks]
+        assert (error <= 1e-8 * max(1.0, square)).all()
+        np.testing.assert_allclose(
+            variance[i, lacks] / unit[lacks] ** 2, spread / unit[lacks] ** 2, atol=1e-9
+        )
+
+
+@every_covariance
 def test_distances_are_those_of_factorized_covariances(kind, p, shared, rng):
     law_of_distances(kind, p, shared=shared, rng=rng)
 
@@ -123,16 +148,34 @@ def test_integrals_of_draws_are_those_of_factorized_covariances(kind, p, shared,
 
 @pytest.mark.parametrize("law", [law_of_distances, law_of_draws])
 def test_elimination_without_the_last_column_is_found(law, rng, monkeypatch):
-    exact = elimination.inverses
+    exact = elimination.inverses_and_log_dets
 
     def without_the_last(blocks):
         short = blocks.copy()
         short[-1, :-1] = short[:-1, -1] = 0.0  # its correlation with the others is forgotten
         return exact(short)
 
-    monkeypatch.setattr(elimination, "inverses", without_the_last)
+    monkeypatch.setattr(elimination, "inverses_and_log_dets", without_the_last)
     with pytest.raises(AssertionError):
         law("correlated", 5, shared=False, rng=rng)
+
+
+def test_rows_that_miss_about_equally_many_columns_are_filled_up(rng):
+    observed = rng.random((90, 20)) > rng.uniform(0.0, 0.9, size=(90, 1))
+    observed[0] = True
+    chunks = list(elimination.by_similar_gaps(observed))
+    assert 1 < len(chunks) < len(np.unique(observed.sum(axis=1))) / 2
+    found = np.concatenate([rows for rows, _ in chunks])
+    assert sorted(found) == np.flatnonzero(~observed.all(axis=1)).tolist()
+    for rows, missing in chunks:
+        for row, columns in zip(rows, missing.T, strict=True):
+            assert columns[columns < 20].tolist() == np.flatnonzero(~observed[row]).tolist()
+            beyond = columns[columns >= 20]
+            assert beyond.tolist() == list(range(20, 20 + len(beyond)))
+
+
+def test_complete_rows_have_no_gaps():
+    assert list(elimination.by_similar_gaps(np.ones((3, 2), dtype=bool))) == []
 
 
 def test_columns_that_repeat_each_other_are_not_eliminated(rng):

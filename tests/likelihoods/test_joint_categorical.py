@@ -66,6 +66,14 @@ def test_mode_is_that_of_an_optimiser_on_rows(rng):
     assert report.converged and report.gradient_norm < 1e-8
 
 
+def test_accelerated_em_rests_at_the_mode(rng):
+    x, y, weight = table(rng)
+    found = missing_cells(*completed(x, y, weight))
+    params, report = found.settled(found.start())
+    np.testing.assert_allclose(params["probs"], found.mode()[0]["probs"], atol=1e-8)
+    assert report.converged
+
+
 def test_dropping_or_spreading_evenly_is_found(rng):
     x, y, weight = table(rng)
     prior, statistics = completed(x, y, weight)

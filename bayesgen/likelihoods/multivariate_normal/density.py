@@ -423,15 +423,20 @@ def conditional(
 
     NaN for observed cells. Arguments and formula are those of `filled`.
     """
-    degrees = np.broadcast_to(degrees, len(mean)).astype(float)
-    location, scale, freedom = np.full((3, *x.shape), np.nan)
-    for k, at, given in _given_observed(x, own, mean, matrices):
-        wide = np.sqrt((given.factor**2).sum(axis=1))
-        if np.isfinite(degrees[k]):
-            after = degrees[k] + given.n_seen
-            wide = wide * np.sqrt((degrees[k] + given.distance) / after)
-        location[at], scale[at], freedom[at] = given.location, wide, degrees[k] + given.n_seen
-    return location, scale, freedom
+    seen, after = ~np.isnan(x), np.broadcast_to(degrees, len(mean)).astype(float)[own][:, None]
+    precisions = Precisions.of(np.linalg.cholesky(matrices))
+    if precisions.eliminable:
+        location, variance, distance = precisions.missing_cells(x, seen, own, mean)
+    else:
+        location, variance = np.full((2, *x.shape), np.nan)
+        distance = np.zeros(len(x))
+        for _, at, given in _given_observed(x, own, mean, matrices):
+            location[at], variance[at] = given.location, (given.factor**2).sum(axis=1)
+            distance[at[0][:, 0]] = given.distance[:, 0]
+    freedom = np.where(seen, np.nan, after + seen.sum(axis=1, keepdims=True))
+    if np.isfinite(after).all():
+        variance = variance * (after + distance[:, None]) / freedom
+    return location, np.sqrt(variance), freedom
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

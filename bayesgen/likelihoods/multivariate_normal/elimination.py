@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.typing import Numbers, Params
+from bayesgen.typing import Labels, Numbers, Params
 
 GAP_FLOATS, FEWEST_ROWS = 32_768, 64
 """Numbers in the missing blocks of rows that are worked on at once: 256 kB stay in a second-level
@@ -30,6 +30,11 @@ ELIMINATED = 20
 INFLATION = 1e5
 """Largest variance inflation factor at which missing columns are eliminated from the precision: 11
 of 16 digits are left. Above it the observed part of the covariance is factorized."""
+
+SIMILAR = 1.5
+"""Ratio of numbers of missing columns up to which few rows are worked on together: of 292 rows that
+miss 1 to 23 of 49 columns two thirds of the time went into NumPy's calls otherwise (1.2 to 2 are
+alike)."""
 
 Blocks = Float[np.ndarray, "missing missing row"]
 
@@ -51,15 +56,48 @@ def by_gaps(
             yield rows, np.ascontiguousarray(missing.T)
 
 
-def inverses(blocks: Blocks) -> tuple[Blocks, Float[np.ndarray, " row"]]:
-    """Return the inverses of positive definite matrices, in their place, and log determinants.
+def by_similar_gaps(
+    observed: Bool[np.ndarray, "row feature"],
+) -> Iterator[tuple[Int[np.ndarray, " some"], Int[np.ndarray, "missing some"]]]:
+    """Yield chunks of rows that miss about equally many columns, and these columns.
+
+    Rows that miss fewer than others of their chunk have columns beyond the last in place of these.
+    """
+    number = (~observed).sum(axis=1)
+    sizes, times = np.unique(number[number > 0], return_counts=True)
+    largest, alike, least = np.zeros(1, dtype=int), 0, 0
+    for m, n in zip(sizes.tolist(), times.tolist(), strict=True):
+        if alike < FEWEST_ROWS and m <= SIMILAR * least:
+            largest[-1], alike = m, alike + n
+        else:
+            largest, alike, least = np.append(largest, m), n, m
+    lacking = largest[np.searchsorted(largest, number)] - number
+    more = np.arange(lacking.max(initial=0)) < lacking[:, None]
+    yield from by_gaps(np.concatenate([observed, ~more], axis=1))
+
+
+def inverses(blocks: Blocks) -> Blocks:
+    """Return the inverses of positive definite matrices, in their place.
 
     Matrices lie along the last axis. Small ones are inverted by Gauss-Jordan elimination, which
     needs no pivots here: column by column for all of them at once. LAPACK inverts large ones.
     """
     if len(blocks) > ELIMINATED:
-        matrices = np.moveaxis(blocks, -1, 0)
-        return np.moveaxis(np.linalg.inv(matrices), 0, -1), np.linalg.slogdet(matrices)[1]
+        return np.moveaxis(np.linalg.inv(np.moveaxis(blocks, -1, 0)), 0, -1)
+    return _eliminated(blocks)[0]
+
+
+def inverses_and_log_dets(blocks: Blocks) -> tuple[Blocks, Float[np.ndarray, " row"]]:
+    """Return the inverses of positive definite matrices, in their place, and log determinants."""
+    if len(blocks) > ELIMINATED:
+        log_dets = np.linalg.slogdet(np.moveaxis(blocks, -1, 0))[1]
+        return inverses(blocks), log_dets
+    inverse, pivots = _eliminated(blocks)
+    return inverse, np.log(pivots).sum(axis=0)
+
+
+def _eliminated(blocks: Blocks) -> tuple[Blocks, Float[np.ndarray, "missing row"]]:
+    """Return the inverses, in the place of the matrices, and the pivots of their elimination."""
     pivots = np.empty(blocks.shape[1:])
     for i in range(len(blocks)):
         pivots[i] = blocks[i, i]
@@ -68,7 +106,7 @@ def inverses(blocks: Blocks) -> tuple[Blocks, Float[np.ndarray, " row"]]:
         blocks -= column[:, None] * share
         blocks[i] = blocks[:, i] = share
         blocks[i, i] = -1 / pivots[i]
-    return np.negative(blocks, out=blocks), np.log(pivots).sum(axis=0)
+    return np.negative(blocks, out=blocks), pivots
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,6 +129,16 @@ class Precisions:
         inverse = np.linalg.inv(scaled)
         log_det = 2 * np.log(np.diagonal(scaled, axis1=-2, axis2=-1)).sum(axis=-1)
         return cls(inverse.mT @ inverse, unit, log_det)
+
+    def with_spare(self, spare: int) -> Float[np.ndarray, "covariance more more"]:
+        """Return the matrices with columns more, of variance 1 and independent of all others.
+
+        They fill up rows that miss fewer columns than others (see `by_similar_gaps`).
+        """
+        p = self.matrices.shape[-1]
+        out = np.repeat(np.eye(p + spare)[None], len(self.matrices), axis=0)
+        out[:, :p, :p] = self.matrices
+        return out
 
     @property
     def eliminable(self) -> bool:
@@ -118,12 +166,44 @@ class Precisions:
         for rows, missing in by_gaps(observed):
             entry = (missing * p)[:, None] + missing
             for f, matrix in enumerate(self.matrices):
-                inverse, log_det = inverses(matrix.ravel().take(entry))
+                inverse, log_det = inverses_and_log_dets(matrix.ravel().take(entry))
                 log_dets[rows, f] += log_det
                 for k in range(f, n_classes, wide):
                     pull = pulls[k][rows, missing]
                     squares[k, rows] -= ((inverse * pull).sum(axis=1) * pull).sum(axis=0)
         return squares.T, log_dets
+
+    def missing_cells(
+        self,
+        x: Numbers,
+        observed: Bool[np.ndarray, "row feature"],
+        own: Labels,
+        mean: Float[np.ndarray, "class feature"],
+    ) -> tuple[Numbers, Numbers, Float[np.ndarray, " row"]]:
+        """Return means and variances of missing cells given the observed ones of their rows.
+
+        Also returns the squared distances of the observed cells. Of these the means and variances
+        are NaN.
+
+        x: rows, with any number in place of missing cells. own: class of each row.
+        """
+        p, factor = x.shape[1], own % len(self.matrices)
+        centre, unit = mean[own], self.unit[factor]
+        off = np.where(observed, x - centre, 0.0) / unit
+        pulls = np.empty_like(off)
+        for f, matrix in enumerate(self.matrices):
+            pulls[factor == f] = off[factor == f] @ matrix
+        squares = (off * pulls).sum(axis=1)
+        location, variance = np.full((2, *x.shape), np.nan)
+        for rows, missing in by_gaps(observed):
+            entry = factor[rows] * p * p + (missing * p)[:, None] + missing
+            inverse = inverses(self.matrices.ravel().take(entry))
+            pull, diagonal = pulls[rows, missing], np.arange(len(missing))
+            step = (inverse * pull).sum(axis=1)
+            squares[rows] -= (step * pull).sum(axis=0)
+            location[rows, missing] = centre[rows, missing] - step * unit[rows, missing]
+            variance[rows, missing] = inverse[diagonal, diagonal] * unit[rows, missing] ** 2
+        return location, variance, squares
 
     def of_observed(
         self, observed: Bool[np.ndarray, "row feature"]
@@ -136,7 +216,9 @@ class Precisions:
         out = np.repeat(matrix[None], len(observed), axis=0)
         log_dets = self.log_det + observed @ (2 * np.log(unit))
         for rows, missing in by_gaps(observed):
-            inverse, log_det = inverses(matrix.ravel().take((missing * p)[:, None] + missing))
+            inverse, log_det = inverses_and_log_dets(
+                matrix.ravel().take((missing * p)[:, None] + missing)
+            )
             log_dets[rows] += log_det
             cross = matrix[missing.T]
             out[rows] -= cross.mT @ (np.moveaxis(inverse, -1, 0) @ cross)
@@ -192,7 +274,7 @@ class DrawnPrecisions:
             constant = len(missing) * np.log(2 * np.pi) / 2 + log_unit[missing].sum(axis=0)
             for i, row in enumerate(rows.tolist()):
                 columns = missing[:, i]
-                inverse, log_det = inverses(self.lines[columns[:, None], columns])
+                inverse, log_det = inverses_and_log_dets(self.lines[columns[:, None], columns])
                 pull = pulls[:, i]
                 square = ((inverse * pull).sum(axis=1) * pull).sum(axis=0)
                 out[row] = constant[i] + (square - log_det) / 2

@@ -17,10 +17,7 @@ from bayesgen.likelihoods.multivariate_normal.indicators import (
     Variables,
     independent_levels,
 )
-from bayesgen.likelihoods.multivariate_normal.statistics import (
-    Gaps,
-    MultivariateNormalStatistics,
-)
+from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.typing import Params, Traceable
 
 POOLED_STEPS = 10
@@ -37,60 +34,49 @@ def expected(
 
     Exact. With the precision P, the missing columns m of a cell of n rows and the deviations d of
     its mean from that of its class, 0 in m, the filled mean is mu_m - C (P d)_m with C = P_mm^-1,
-    and each row adds C to the scatter. Cells that miss equally many columns are computed at once.
+    and each row adds C to the scatter. The scatter S of the observed cells stays; with the slope
+    B = -C P_m that of the missing ones is B S B', and B S with the observed. Cells that miss about
+    equally many columns are computed at once.
 
     params: mean (class, feature) and cholesky (class or 1, feature, feature).
     """
     label, n_classes = statistics.cell_class, len(statistics.count)
+    spare, n_columns = statistics.spare_columns, statistics.cell_observed.shape[1]
     precisions = Precisions.of(params["cholesky"])
-    precision, unit = precisions.matrices, precisions.unit
-    factor, p = label % len(precision), precision.shape[-1]
-    centre, width = params["mean"][label], unit[factor]
-    filled = np.where(statistics.cell_observed, statistics.cell_mean - centre, 0.0) / width
-    pull = np.empty_like(filled)
-    for k, matrix in enumerate(precision):
+    precision, p = precisions.with_spare(spare), n_columns + spare
+    factor = label % len(precision)
+    centre, width = params["mean"][label], precisions.unit[factor]
+    filled, pull = np.zeros((2, len(label), p))
+    deviation = np.where(statistics.cell_observed, statistics.cell_mean - centre, 0.0) / width
+    filled[:, :n_columns] = deviation
+    for k, matrix in enumerate(precisions.matrices):
         rows = slice(*np.searchsorted(factor, [k, k + 1]))
-        pull[rows] = filled[rows] @ matrix
-    noise, within = np.zeros((2, n_classes, p, p))
+        pull[rows, :n_columns] = deviation[rows] @ matrix
+    noise, across = np.zeros((2, n_classes, p, p))
     for gaps in statistics.gaps:
         cells, missing = gaps.cells, gaps.missing
         # (missing, missing, cell): cells come last, so that NumPy runs along them
         entry = (missing * p)[:, None] + missing
-        covariance, _ = inverses(precision.ravel().take(factor[cells] * p * p + entry))
+        covariance = inverses(precision.ravel().take(factor[cells] * p * p + entry))
         filled[cells, missing] = -(covariance * pull[cells, missing]).sum(axis=1)
         added = statistics.cell_count[cells] * covariance
-        place = label[cells] * p * p + entry
-        noise += np.bincount(place.ravel(), added.ravel(), noise.size).reshape(noise.shape)
         if len(gaps.varying):
-            cells = cells[gaps.varying]
-            slope = _slopes(statistics, precision, gaps, covariance) / width[cells, None]
-            member = np.equal(label[cells], np.arange(n_classes)[:, None]).astype(float)
-            spread = slope @ statistics.cell_scatter[cells] @ slope.mT
-            within += (member @ spread.reshape(len(cells), p * p)).reshape(within.shape)
-    scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
-    return statistics.with_cells_filled(centre + width * filled, scatter)
-
-
-def _slopes(
-    statistics: MultivariateNormalStatistics,
-    precision: np.ndarray,
-    gaps: Gaps,
-    covariance: Float[np.ndarray, "missing missing cell"],
-) -> Float[np.ndarray, "some feature feature"]:
-    """Return the matrices that fill the deviations of rows of the cells that vary.
-
-    precision: by class or one. covariance: of the missing columns of each cell given the others.
-    """
-    cells, missing = gaps.cells[gaps.varying], gaps.missing[:, gaps.varying].T
-    observed, factor = (
-        statistics.cell_observed[cells],
-        statistics.cell_class[cells] % len(precision),
-    )
-    slope = np.eye(observed.shape[1]) * observed[:, None]
-    cross = np.where(observed[:, None], precision[factor[:, None], missing], 0.0)
-    inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
-    slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
-    return slope
+            varies, lines = gaps.varying, missing[:, gaps.varying]
+            cells = cells[varies]
+            unit = 1 / width[cells]
+            scatter = statistics.cell_scatter[cells] * (unit[:, :, None] * unit[:, None])
+            given = precision[factor[cells][:, None], lines.T, :n_columns]
+            slope = -(np.moveaxis(covariance[:, :, varies], -1, 0) @ given)
+            turned = slope @ scatter
+            added[:, :, varies] += np.moveaxis(turned @ slope.mT, 0, -1)
+            np.add.at(across, (label[cells][:, None], lines.T, slice(n_columns)), turned)
+        place = label[gaps.cells] * p * p + entry
+        noise += np.bincount(place.ravel(), added.ravel(), noise.size).reshape(noise.shape)
+    own = slice(n_columns)
+    around = (noise + across + across.mT)[:, own, own]
+    unit = precisions.unit
+    scatter = around * (unit[:, :, None] * unit[:, None]) + statistics.scatter_of_cells
+    return statistics.with_cells_filled(centre + width * filled[:, own], scatter)
 
 
 def pooled_scatter(

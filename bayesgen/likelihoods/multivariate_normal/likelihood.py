@@ -399,9 +399,13 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         p = self.mean.shape[-1]
         log = namespace(after.mean_rows).log
         means = p / 2 * (log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
-        norm = lkj_and_wishart.log_normaliser
-        covariances = norm(after) - norm(self)
+        covariances = lkj_and_wishart.log_normaliser(after) - self._log_normaliser
         return means.sum(axis=-1) + covariances.sum(axis=-1)
+
+    @functools.cached_property
+    def _log_normaliser(self) -> Traceable:
+        """That of the prior, which every row that is left out asks for."""
+        return lkj_and_wishart.log_normaliser(self)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.linalg import get_blas_funcs
 
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.multivariate_normal.elimination import by_gaps
+from bayesgen.likelihoods.multivariate_normal.elimination import by_similar_gaps
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.remainder import ROUNDING, Remainder, Sum
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
@@ -219,12 +219,26 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     @functools.cached_property
     def gaps(self) -> "list[Gaps]":
-        """The cells, those that miss equally many columns together, in chunks."""
+        """The cells, those that miss about equally many columns together, in chunks."""
         spread = self.cell_scatter.any(axis=(1, 2))
         return [
             Gaps(cells, missing, np.flatnonzero(spread[cells]))
-            for cells, missing in by_gaps(self.cell_observed)
+            for cells, missing in by_similar_gaps(self.cell_observed)
         ]
+
+    @functools.cached_property
+    def spare_columns(self) -> int:
+        """How many columns beyond the last fill up cells that miss fewer than others."""
+        last = max((int(gaps.missing.max()) for gaps in self.gaps), default=0)
+        return max(last + 1 - self.cell_observed.shape[1], 0)
+
+    @functools.cached_property
+    def scatter_of_cells(self) -> Float[np.ndarray, "class feature feature"]:
+        """The scatter of the observed cells of incomplete rows around the means of their cells."""
+        out = np.zeros_like(self.scatter)
+        varying = np.concatenate([gaps.cells[gaps.varying] for gaps in self.gaps] or [[]])
+        np.add.at(out, self.cell_class[varying.astype(int)], self.cell_scatter[varying.astype(int)])
+        return out
 
     def with_cells_filled(
         self, means: Float[np.ndarray, "cell feature"], scatter: Float[np.ndarray, "class ..."]
@@ -284,9 +298,10 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Gaps:
-    """Cells that miss equally many columns, which these are, and the positions of those that vary.
+    """Cells that miss about equally many columns, these columns, and positions of those that vary.
 
-    A cell of one row, or of equal ones, does not: its scatter is 0.
+    A cell that misses fewer than others has columns beyond the last, all different, in their place.
+    A cell of one row, or of equal ones, does not vary: its scatter is 0.
     """
 
     cells: Int[np.ndarray, " cell"]
