@@ -32,7 +32,7 @@ class Shape:
 
     rows, classes: their numbers. numbers, codes, levels: columns of numbers, of whole numbers from
     0 to 5, and of levels. most: levels of a column at most. missing: share of the cells. signal: of
-    each column, in its standard deviations.
+    each column, in its standard deviations. texts: columns of a text of its own in every row.
     """
 
     rows: int
@@ -43,6 +43,7 @@ class Shape:
     missing: float
     most: int = 12
     signal: float = 0.4
+    texts: int = 0
 
 
 SHAPES = {
@@ -57,6 +58,9 @@ SHAPES = {
     "pupils": Shape(479, 0, 4, 12, 3, 0.0, most=14),
     "150 classes": Shape(1200, 3, 0, 0, 150, 0.0, signal=2.0),
     "40 classes": Shape(400, 3, 0, 0, 40, 0.0, signal=2.0),
+    "three numbers": Shape(100, 3, 0, 0, 2, 0.0),
+    "three and texts": Shape(100, 3, 0, 0, 2, 0.0, texts=1),
+    "wide": Shape(800, 85, 0, 85, 2, 0.2),
 }
 TREES = 500
 RARE = 1.6
@@ -78,6 +82,9 @@ def simulated(shape: Shape, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
         steps = (odds / odds.sum(axis=1, keepdims=True)).cumsum(axis=1)
         code = (rng.random(shape.rows)[:, None] > steps[y]).sum(axis=1)
         columns[f"level {j}"] = np.array([f"v{k}" for k in range(size + 1)], dtype=object)[code]
+    for j in range(shape.texts):
+        order = np.random.default_rng([seed, j]).permutation(shape.rows)
+        columns[f"level text {j}"] = np.array([f"text {i}" for i in order], dtype=object)
     X = pd.DataFrame(columns)
     if shape.missing:
         share = rng.beta(0.5, 0.5 * (1 - shape.missing) / shape.missing, X.shape[1])

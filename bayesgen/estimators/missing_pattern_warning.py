@@ -35,7 +35,8 @@ def warn_of(fitted: Fitted, rows: TrainingRows) -> None:
     encoded = columns.schema.encode(rows.table.take(judged.rows))
     y, weight = rows.membership(state.classes)[judged.rows], rows.weight[judged.rows]
     away, content = judged.copies.away[judged.rows], judged.copies.content[judged.rows]
-    labelled = LabelledRows(encoded, y, weight, away, copies=content)
+    known = rows.left_out_scores
+    labelled = LabelledRows(encoded, y, weight, away, copies=content, known=known)
     scores = leave_one_out(problem, labelled)
     names = [columns.schema.blocks[block][0].reads for block in problem.model.blocks]
     log_classes, parts = scores.log_classes, scores.parts.swapaxes(0, 1)

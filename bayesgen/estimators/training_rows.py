@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import BayesgenError, Cure
@@ -126,6 +126,11 @@ class TrainingRows:
     @functools.cached_property
     def power_transforms(self) -> dict[Reading, tuple | None]:
         """The power transforms of these rows' columns that were learned so far."""
+        return {}
+
+    @functools.cached_property
+    def left_out_scores(self) -> dict[bytes, Float[np.ndarray, "..."]]:
+        """The scores of blocks of these rows, left out, that were found so far."""
         return {}
 
     @functools.cached_property

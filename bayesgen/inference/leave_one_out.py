@@ -17,6 +17,8 @@ Draws have no statistics: `diagnose.left_out_by_importance` reweighs them instea
 import copy
 import dataclasses
 import functools
+import hashlib
+import pickle
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
@@ -73,7 +75,8 @@ class LabelledRows:
     encoded: by block. y: class codes, or shares of the classes: such a row is left out of all of
     its classes at once. weight: of each. away: the weight that leaves with a row that is left out,
     which may be more than its own: its copies leave with it. judged: positions of the rows that are
-    left out; None: all. copies: a number that equal rows share; None: each leaves alone.
+    left out; None: all. copies: a number that equal rows share; None: each leaves alone. known:
+    scores of blocks by their content, which members of a stack have in common; None: none are kept.
     """
 
     encoded: Encoded
@@ -82,6 +85,12 @@ class LabelledRows:
     away: Weights
     judged: Positions | None = None
     copies: Int[np.ndarray, " row"] | None = None
+    known: dict[bytes, Float[np.ndarray, "..."]] | None = None
+
+    @functools.cached_property
+    def content(self) -> bytes | None:
+        """A digest of the labels and weights, and of which rows are left out."""
+        return _digest(self.y, self.weight, self.away, self.judged, self.copies)
 
     @property
     def left_out(self) -> "LabelledRows":
@@ -248,6 +257,18 @@ class Block:
 
     def scores(self) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (judged, class)."""
+        known = self.rows.known
+        if known is None:
+            return self.found()
+        key = _digest(self.likelihood, self.statistics, self.x, self.n_classes, self.rows.content)
+        if key is None:
+            return self.found()
+        if key not in known:
+            known[key] = self.found()
+        return known[key]
+
+    def found(self) -> Joint:
+        """Return the scores, found anew."""
         rows, block, judged = self.rows, self, self.judged
         y, weight, away = rows.y[judged], rows.weight[judged], rows.away[judged]
         if isinstance(self.prior, LeaveOneOut) and y.ndim == 1:
@@ -438,6 +459,14 @@ class Block:
         alike = self.selection.leaves_out(prior.uninformative())
         prior = self.selection.take(prior) if alike else self.prior
         return prior, self.selection.take(statistics)
+
+
+def _digest(*values: object) -> bytes | None:
+    """Return a digest of values by their content; None of a family that cannot be written down."""
+    try:
+        return hashlib.blake2b(pickle.dumps(values), digest_size=16).digest()
+    except (pickle.PicklingError, AttributeError, TypeError):  # a class inside a user's function
+        return None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

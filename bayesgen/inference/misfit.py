@@ -124,10 +124,9 @@ def learned_misfit(
     # a row whose class is impossible without it is no residual of the others
     weight = np.where(expected(np.where(proba > 0, 0.0, -1.0), y) == 0, weight, 0.0)
     residual = shares_of(y, n_classes) - proba
-    covariance = proba[:, :, None] * (np.eye(n_classes) - proba[:, None])
     kernel = _Kernel.of(columns, weight)
-    product, scale, square = kernel.sums(residual, covariance.reshape(len(y), -1), weight)
-    information = weight @ np.trace(covariance, axis1=1, axis2=2) / (n_classes - 1)
+    product, scale, square = kernel.sums(residual, proba, weight)
+    information = weight @ (proba * (1 - proba)).sum(axis=1) / (n_classes - 1)
     # two independent logits make log-odds of twice the variance
     variance = SDS**2 / 2
     mean = scale * variance * _flattening(SDS**2)
@@ -171,14 +170,17 @@ class _Kernel:
     def sums(
         self,
         residual: Float[np.ndarray, "row class"],
-        covariance: Float[np.ndarray, "row entry"],
+        proba: Joint,
         weight: Weights,
     ) -> tuple[float, float, float]:
         """Return sums over pairs of rows: of K r r', of the covariances' C C', and of K^2 C C'.
 
-        A row of weight w is w rows, which are pairs too.
+        With C = diag(p) - p p' the sum of the entries of C_i times those of C_j is that of the
+        diagonals and (p_i' p_j)^2 less its own diagonal. A row of weight w is w rows, which are
+        pairs too.
         """
-        sums = np.zeros(3)
+        sums, variance, own = np.zeros(3), proba * (1 - proba), proba**2
+        diagonal, signed = np.hstack([variance, own]), np.hstack([variance, -own])
         odds, once = self.level / self.fraction, np.arange(len(weight))
         for part in row_chunks(len(weight), max(1, PAIRED_FLOATS // max(len(weight), 1))):
             both = self.observed[part] @ self.observed.T
@@ -187,7 +189,9 @@ class _Kernel:
             kernel = first + (first**2 - squares) / 2
             pairs = weight[part, None] * weight
             pairs[once[: len(pairs)], once[part]] -= weight[part]
-            products = pairs * (covariance[part] @ covariance.T)
+            products = (proba[part] @ proba.T) ** 2
+            products += diagonal[part] @ signed.T
+            products *= pairs
             sums += (
                 (pairs * kernel * (residual[part] @ residual.T)).sum(),
                 products.sum(),

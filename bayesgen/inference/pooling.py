@@ -19,7 +19,7 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -29,8 +29,8 @@ from bayesgen.inference.scores import LogClasses, contrasts, normalized
 from bayesgen.interactions import SCALE
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
-from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.membership import expected, shares_of
+from bayesgen.likelihoods.special_functions import log_sum_exp, reduced
+from bayesgen.membership import Entries, expected, shares_of
 from bayesgen.optimize import Points, Quadratic, newton
 from bayesgen.typing import Joint, Membership, Parts, Weights
 
@@ -38,8 +38,6 @@ CONVERGED = 1e-12
 """Rise of the log posterior, in nats, that a last step of Newton's would bring."""
 NEGLIGIBLE = 1e-4
 """Share of a candidate prior below which it is dropped."""
-CHUNK_FLOATS = 2_000_000
-"""Numbers of the design matrix that are held at once: 16 MB."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -267,6 +265,67 @@ def pattern_priors(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class _Rivals:
+    """What the parts say of rows' other classes, their rivals, relative to the rows' own class.
+
+    contrast: of the parts. log_odds: logits at weights of 0. weight: of the rows.
+    """
+
+    contrast: Float[np.ndarray, "row rival part"]
+    log_odds: Float[np.ndarray, "row rival"]
+    weight: Weights
+
+    @classmethod
+    def of(
+        cls, x: Float[np.ndarray, "row class part"], log_classes: Joint, own: Entries
+    ) -> "_Rivals":
+        """Return the rivals of rows.
+
+        Args:
+            x: contrasts of the parts.
+            log_classes: logits at weights of 0.
+            own: the rows and their classes.
+        """
+        row, code = own.row[:, None], own.code[:, None]
+        rival = np.arange(x.shape[1] - 1)
+        rival = rival + (rival >= code)
+        contrast, log_odds = x[row, rival], log_classes[row, rival]
+        contrast -= x[row, code]
+        return cls(contrast, log_odds - log_classes[row, code], own.weight)
+
+    def add_log_likelihood(
+        self,
+        weights: Float[np.ndarray, "prior part"],
+        gradient: Float[np.ndarray, "prior part"],
+        hessian: Float[np.ndarray, "prior part part"],
+    ) -> Float[np.ndarray, " prior"]:
+        """Return the sums of w log p of the rows' own classes at weights, and add derivatives.
+
+        With p of the rivals and X their contrasts, the gradient is minus the sum over rows of
+        w X' p, and the Hessian minus that of w X' (diag(p) - p p') X, whose upper triangle is
+        right.
+        """
+        n_priors, (n_rows, n_rivals, size) = len(weights), self.contrast.shape
+        flat = self.contrast.reshape(n_rows * n_rivals, size)
+        odds = (weights @ flat.T).reshape(n_priors, n_rows, n_rivals)
+        odds += self.log_odds
+        top = np.maximum(reduced(np.maximum, odds), 0.0)
+        odds -= top[..., None]
+        np.exp(odds, out=odds)
+        total = reduced(np.add, odds) + np.exp(-top)
+        odds /= total[..., None]
+        mean = np.swapaxes(np.swapaxes(odds, 0, 1) @ self.contrast, 0, 1)
+        odds *= self.weight[:, None]
+        weighted = self.weight[:, None] * mean
+        gradient -= weighted.sum(axis=1)
+        hessian += np.swapaxes(weighted, 1, 2) @ mean
+        p = odds.reshape(n_priors, n_rows * n_rivals)
+        for j, part in enumerate(flat.T):
+            hessian[:, j, j:] -= (p * part) @ flat[:, j:]
+        return -((top + np.log(total)) @ self.weight)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Regressions:
     """Multinomial logistic regressions of the same rows, one under each of several normal priors.
 
@@ -289,28 +348,15 @@ class _Regressions:
         return self.centers + self.scales * u
 
     def log_posterior(self, u: Points) -> Quadratic:
-        """Return the log posteriors around coefficients, up to constants.
-
-        The Hessian in weights is minus the sum over rows of X' (diag(p) - p p') X.
-        """
-        n_priors, size = u.shape
-        value, slope = -0.5 * (u**2).sum(axis=1), np.zeros((n_priors, size))
-        curvature, weights = np.zeros((n_priors, size, size)), self.weights(u)
-        for rows in self._chunks:
-            x, weight, y = self.x[rows], self.weight[rows], self.y[rows]
-            log_proba, residual = self._log_proba(rows, weights)
-            logs = expected(log_proba, y)
-            value += np.where(np.isfinite(logs), logs, 0.0) @ weight
-            p = np.exp(log_proba)[..., None]
-            root = x - (p * x).sum(axis=2, keepdims=True)
-            root *= np.sqrt(p * weight[:, None, None])
-            # by name, not -1: there may be no part, of a table without an informative column
-            flat = len(y) * p.shape[2]
-            root = root.reshape(n_priors, flat, size)
-            curvature += np.swapaxes(root, 1, 2) @ root
-            slope += (residual * weight[:, None]).reshape(n_priors, flat) @ x.reshape(flat, size)
-        curvature = np.eye(size) + self.scales[:, :, None] * curvature * self.scales[:, None]
-        return Quadratic(value, -u - self.scales * slope, -curvature)
+        """Return the log posteriors around coefficients, up to constants."""
+        scales, weights, size = self.scales, self.weights(u), u.shape[1]
+        value, gradient = -0.5 * (u**2).sum(axis=1), np.zeros_like(u)
+        hessian = np.zeros((len(u), size, size))
+        for rivals in self._rivals:
+            value += rivals.add_log_likelihood(weights, gradient, hessian)
+        hessian = np.triu(hessian) + np.swapaxes(np.triu(hessian, 1), 1, 2)
+        hessian = scales[:, :, None] * hessian * scales[:, None] - np.eye(size)
+        return Quadratic(value, scales * gradient - u, hessian)
 
     def left_out(
         self,
@@ -319,58 +365,91 @@ class _Regressions:
     ) -> Float[np.ndarray, "prior row class"]:
         """Return log class probabilities of each row after one Newton step without it.
 
-        With r the contrasts of a row times R, C = diag(p) - p p' and e = p - y, its logits move by
+        With X the contrasts of a row, S = R R' the covariance of the weights, C = diag(p) - p p'
+        and e = p - y, its logits move by
 
-            r r' (I - C r r')^-1 e = r (I - r' C r)^-1 r' e,
+            X S X' (I - C X S X')^-1 e = X R (I - R' X' C X R)^-1 R' X' e,
 
         by the system that is smaller: of the classes, or of the parts.
 
-        roots: R with R R' the covariance of the weights.
+        roots: R.
         """
         n_rows, n_classes, size = self.x.shape
-        n_priors, identity = len(weights), np.eye(min(n_classes, size))
-        out = np.empty((n_priors, n_rows, n_classes))
-        for rows in self._chunks:
-            log_proba, residual = self._log_proba(rows, weights)
-            if not roots.any():  # stated weights, which no row moves: nothing to solve
-                out[:, rows] = log_proba
-                continue
-            p, x = np.exp(log_proba), self.x[rows]
-            shape = n_priors, len(x), n_classes, size
-            root = (x.reshape(len(x) * n_classes, size) @ roots).reshape(shape)
-            away = self.away[rows, None, None]
-            if size < n_classes:
-                root *= np.sqrt(away)
-                across, weighted = np.swapaxes(root, 2, 3), p[..., None] * root
-                mean = weighted.sum(axis=2)
-                curvature = across @ weighted - mean[..., None] * mean[..., None, :]
-                pull = np.linalg.solve(identity - curvature, across @ residual[..., None])
-                out[:, rows] = log_proba + (root @ pull)[..., 0]
-                continue
-            spread = away * (root @ np.swapaxes(root, 2, 3))
-            curvature = p[..., None] * (identity - p[..., None, :])
-            pull = np.linalg.solve(identity - curvature @ spread, residual[..., None])
-            out[:, rows] = log_proba + (spread @ pull)[..., 0]
+        moved = self._moved_by_parts if size < n_classes else self._moved_by_classes
+        out = np.empty((len(weights), n_rows, n_classes))
+        for rows in self._chunks(n_rows):
+            log_proba = self._log_proba(rows, weights)
+            if roots.any():  # else no row moves stated weights: nothing to solve
+                log_proba += moved(rows, log_proba, roots)
+            out[:, rows] = log_proba
         return normalized(out)
 
+    def _moved_by_parts(
+        self,
+        rows: slice,
+        log_proba: Float[np.ndarray, "prior row class"],
+        roots: Float[np.ndarray, "prior part part"],
+    ) -> Float[np.ndarray, "prior row class"]:
+        """Return the moves of the logits, by a system of the parts."""
+        x, away, size = self.x[rows], self.away[rows, None, None], self.x.shape[2]
+        # rows first: a product of matrices for each
+        p = np.swapaxes(np.exp(log_proba), 0, 1)
+        mean, squares = p @ x, np.empty((*p.shape[:2], size, size))
+        for j in range(size):
+            squares[:, :, j] = (p * x[:, None, :, j]) @ x
+        squares -= mean[..., None] * mean[..., None, :]
+        own = shares_of(self.y[rows], x.shape[1])[:, None] @ x
+        across = np.swapaxes(roots, 1, 2)
+        left = np.eye(size) - away[..., None] * (across @ squares @ roots)
+        pull = roots @ np.linalg.solve(left, across @ (mean - own)[..., None])
+        return np.swapaxes(away * (pull[..., 0] @ np.swapaxes(x, 1, 2)), 0, 1)
+
+    def _moved_by_classes(
+        self,
+        rows: slice,
+        log_proba: Float[np.ndarray, "prior row class"],
+        roots: Float[np.ndarray, "prior part part"],
+    ) -> Float[np.ndarray, "prior row class"]:
+        """Return the moves of the logits, by a system of the classes."""
+        x, p = self.x[rows], np.exp(log_proba)
+        n_rows, n_classes, size = x.shape
+        residual = p - shares_of(self.y[rows], n_classes)
+        root = x.reshape(n_rows * n_classes, size) @ roots
+        root = root.reshape(len(roots), n_rows, n_classes, size)
+        spread = self.away[rows, None, None] * (root @ np.swapaxes(root, 2, 3))
+        identity = np.eye(n_classes)
+        curvature = p[..., None] * (identity - p[..., None, :])
+        pull = np.linalg.solve(identity - curvature @ spread, residual[..., None])
+        return (spread @ pull)[..., 0]
+
     @functools.cached_property
-    def _chunks(self) -> list[slice]:
-        """Chunks of rows whose products are small.
+    def _rivals(self) -> list[_Rivals]:
+        """The rivals of all rows of weight, chunk by chunk."""
+        entries = Entries.of(self.y, self.weight)
+        kept = np.flatnonzero(entries.weight)
+        row, code, weight = entries.row[kept], entries.code[kept], entries.weight[kept]
+        return [
+            _Rivals.of(self.x, self.log_classes, Entries(row[part], code[part], weight[part]))
+            for part in self._chunks(len(kept))
+        ]
+
+    def _chunks(self, n_rows: int) -> Iterator[slice]:
+        """Yield chunks of rows whose products are small.
 
         Two threads that wait for each other cost more than they gain.
         """
         _, n_classes, size = self.x.shape
-        return [*row_chunks(len(self.x), max(8, SMALL_PRODUCT // (n_classes * size**2 + 1)))]
+        product = len(self.centers) * (n_classes - 1) * size
+        return row_chunks(n_rows, max(8, SMALL_PRODUCT // (product + 1)))
 
     def _log_proba(
         self, rows: slice, weights: Float[np.ndarray, "prior part"]
-    ) -> tuple[Float[np.ndarray, "prior row class"], Float[np.ndarray, "prior row class"]]:
-        """Return log class probabilities of rows, and these minus the labels."""
+    ) -> Float[np.ndarray, "prior row class"]:
+        """Return log class probabilities of rows."""
         x = self.x[rows]
         flat = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
         logits = (weights @ flat.T).reshape(len(weights), *x.shape[:2])
-        log_proba = normalized(self.log_classes[rows] + logits)
-        return log_proba, np.exp(log_proba) - shares_of(self.y[rows], x.shape[1])
+        return normalized(self.log_classes[rows] + logits)
 
 
 def weighted_contrasts(

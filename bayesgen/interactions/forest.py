@@ -260,10 +260,10 @@ class Forest(Term):
             start, share = np.arange(0, leaf.size + 1, n_trees), np.full(leaf.size, 1 / n_trees)
             shape = len(rows), len(self.column)
             places = csr_array((share, leaf.T.ravel(), start), shape)
-            out[rows] = places @ self._leaves_alone
+            out[rows] = (places @ self._leaves_alone).toarray()
         if len(others):
-            places = self._places(x[others])
-            out[others] = self._mean(*places, self._leaves_alone, len(others))
+            places = self._means(*self._places(x[others]), len(others))
+            out[others] = (places @ self._leaves_alone).toarray()
         return out
 
     def left_out(self, encoded: Encoded, y: Membership, away: Weights) -> Joint:
@@ -289,7 +289,7 @@ class Forest(Term):
                 lost[rows.row, rows.code] = gone
             spoken = outside.mean(axis=0)
             share = share * (outside / np.where(spoken > 0, spoken, 1.0))[tree, row]
-            out.append(self._mean(row, tree, leaf, share, self._leaves_alone, len(x)))
+            out.append((self._means(row, tree, leaf, share, len(x)) @ self._leaves_alone).toarray())
             less.append(lost)
         return self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
 
@@ -309,15 +309,24 @@ class Forest(Term):
             chunks, logs, fractions = list(self._chunks(encoded)), [], self._fractions()
             for part in parts:
                 in_leaves = self._in_leaves(weight[:, part])
-                means = [self._mean(*place, in_leaves, len(x)) for x, place in chunks]
-                logs.append(self._log_ratio(np.concatenate(means), fractions[:, None]))
+                flat = in_leaves.reshape(len(in_leaves), -1)
+                means = [self._means(*place, len(x)) @ flat for x, place in chunks]
+                mean = np.concatenate(means).reshape(-1, *in_leaves.shape[1:])
+                logs.append(self._log_ratio(mean, fractions[:, None]))
             return np.concatenate(logs, axis=2)
 
         return given_draws
 
     @functools.cached_property
-    def _leaves_alone(self) -> Float[np.ndarray, "node ..."]:
-        return self._in_leaves(np.ones((len(self.y), 1)))[..., 0]
+    def _leaves_alone(self) -> csr_array:
+        """The same of the weights of the rows, (node, class + 1): few classes are in a leaf."""
+        leaves = np.flatnonzero(self.column < 0)
+        prior = np.full(len(leaves), LEAF_ROWS), np.full(len(leaves), self.n_classes)
+        node = np.append(self.leaf, leaves)
+        mass, label = np.append(self.mass, prior[0]), np.append(self.y[self.row], prior[1])
+        total = np.bincount(node, mass, minlength=len(self.column))
+        shape = len(self.column), self.n_classes + 1
+        return csr_array((mass / total[node], (node, label)), shape)
 
     @staticmethod
     def _log_ratio(
@@ -341,19 +350,16 @@ class Forest(Term):
         row, tree, leaf, share = self.leaves_of(x)
         return row, tree, leaf, np.where(np.isnan(x).all(axis=1)[row], 0.0, share)
 
-    def _mean(
+    def _means(
         self,
         row: np.ndarray,
         tree: np.ndarray,
         leaf: np.ndarray,
         share: Float[np.ndarray, " place"],
-        in_leaves: Float[np.ndarray, "node ..."],
         n_rows: int,
-    ) -> Float[np.ndarray, "row ..."]:
-        """Return the mean over trees of `_in_leaves` of the leaves of each row."""
-        size = len(in_leaves)
-        places = csr_array((share / len(self.root), (row, leaf)), (n_rows, size))
-        return (places @ in_leaves.reshape(size, -1)).reshape(n_rows, *in_leaves.shape[1:])
+    ) -> csr_array:
+        """Return the matrix, (row, node), of means over trees of the leaves of each row."""
+        return csr_array((share / len(self.root), (row, leaf)), (n_rows, len(self.column)))
 
     def shifted(self, origin: Mapping[str, np.ndarray]) -> "Forest":
         """Return the forest of x + origin when this one is of x; origin: by block."""
@@ -423,7 +429,46 @@ def origins(cells: Sequence[Cell], origin: Mapping[str, np.ndarray]) -> np.ndarr
     )
 
 
-Gaps = tuple[int, np.ndarray, np.ndarray, np.ndarray]
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Gaps:
+    """The missing cells of ranks, column by column, and the observed ones of the same columns.
+
+    row, column: of the missing cells. which: of these columns each is in. seen: row of each
+    observed cell. rank: of it. start: where the observed cells of each column begin.
+    """
+
+    row: Int[np.ndarray, " gap"]
+    column: Int[np.ndarray, " gap"]
+    which: Int[np.ndarray, " gap"]
+    seen: Int[np.ndarray, " cell"]
+    rank: Num[np.ndarray, " cell"]
+    start: Int[np.ndarray, " column"]
+
+    @classmethod
+    def of(cls, ranks: Num[np.ndarray, "row varying"]) -> "_Gaps":
+        """Return the missing cells of ranks, -1."""
+        missing = (ranks < 0).T
+        columns = np.flatnonzero(missing.any(axis=1))
+        which, row = np.nonzero(missing[columns])
+        of_seen, seen = np.nonzero(~missing[columns])
+        start = np.searchsorted(of_seen, np.arange(len(columns)))
+        return cls(row, columns[which], which, seen, ranks[seen, columns[of_seen]], start)
+
+    def drawn(
+        self, count: Int[np.ndarray, " row"], rng: np.random.Generator
+    ) -> Num[np.ndarray, " gap"]:
+        """Return ranks of the missing cells, drawn from those of the rows in a bag."""
+        each = count[self.seen]
+        total = np.add.reduceat(each, self.start)
+        if not total.all():  # no row of the bag has the cell: from all rows
+            size = np.diff(self.start, append=len(each))
+            each = np.where(np.repeat(total, size) > 0, each, 1)
+            total = np.where(total > 0, total, size)
+        upto = each.cumsum()
+        before = upto[self.start] - each[self.start]
+        at = before[self.which] + rng.random(len(self.row)) * total[self.which]
+        place = np.maximum(np.searchsorted(upto, at), self.start[self.which])
+        return self.rank[place]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -469,25 +514,18 @@ class _Ranks:
         return cls(ranks, y, told.rows, varying, reflected, whole, start, sizes)
 
     @functools.cached_property
-    def gaps(self) -> list[Gaps]:
-        """The features with missing cells: position, rows with a cell and without, their ranks."""
-        missing = self.ranks < 0
-        places = np.flatnonzero(missing.any(axis=0)).tolist()
-        rows = [(np.flatnonzero(~missing[:, j]), np.flatnonzero(missing[:, j])) for j in places]
-        pairs = zip(places, rows, strict=True)
-        return [(j, seen, lacks, self.ranks[seen, j]) for j, (seen, lacks) in pairs]
+    def gaps(self) -> _Gaps | None:
+        """The missing cells; None: there are none."""
+        return _Gaps.of(self.ranks) if (self.ranks < 0).any() else None
 
     def filled(
         self, count: Int[np.ndarray, " row"], rng: np.random.Generator
     ) -> Num[np.ndarray, "row varying"]:
         """Return ranks whose missing cells are drawn from those of the rows in a bag."""
-        out = self.ranks.copy() if self.gaps else self.ranks
-        for j, seen, lacks, ranks in self.gaps:
-            upto = count[seen].cumsum()
-            if not upto[-1]:  # no row of the bag has the cell
-                upto = np.arange(1, len(seen) + 1)
-            place = np.searchsorted(upto, rng.random(len(lacks)) * upto[-1])
-            out[lacks, j] = ranks[place]
+        if self.gaps is None:
+            return self.ranks
+        out = self.ranks.copy()
+        out[self.gaps.row, self.gaps.column] = self.gaps.drawn(count, rng)
         return out
 
     def thresholds(

@@ -62,6 +62,11 @@ class Rows(Statistics):
         """Return the rows over some of the classes; the others have no rows."""
         return self.reindex("class", np.searchsorted(stay, np.arange(self.n_classes)), len(stay))
 
+    def equals(self, other: "Rows") -> bool:
+        """Return whether these are the rows of the other."""
+        same = (np.array_equal(getattr(self, n), getattr(other, n)) for n in ("y", "weight"))
+        return self is other or (all(same) and np.array_equal(self.x, other.x, equal_nan=True))
+
     def class_weight(self) -> np.ndarray:
         """Return the weight of the rows of each class, shape (class,)."""
         return np.bincount(self.y, self.weight, minlength=self.n_classes)

@@ -55,6 +55,7 @@ class Averaged(Conjugate[Statistics]):
     param_axes = _of_the_family("param_axes")
     location_params = _of_the_family("location_params")
     statistics = _of_the_family("statistics")
+    statistics_per_row = _of_the_family("statistics_per_row")
     uninformative = _of_the_family("uninformative")
     maximum_likelihood = _of_the_family("maximum_likelihood")
     log_density_fn = _of_the_family("log_density_fn")

@@ -12,6 +12,8 @@ from bayesgen.typing import Traceable
 Real = float | np.ndarray | np.floating
 LARGE = 16.0
 """Above it five terms of Stirling's series are exact to the last bit or two."""
+LONG = 16
+"""Numbers side by side that NumPy reduces as fast as slice by slice."""
 LOG_FACTORIALS = gammaln(np.arange(256) + 1.0)
 
 
@@ -21,18 +23,32 @@ def namespace(*arrays: Traceable | float) -> Any:
     return next((xp for xp in found if xp is not np), np)
 
 
-def log_sum_exp(logs: Float[np.ndarray, "..."], axis: int = -1) -> Float[np.ndarray, "..."]:
-    """Return the log of a sum of exponentials along one axis; -inf where every term is.
+def reduced(ufunc: np.ufunc, values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Reduce along the last axis, at once or slice by slice, whichever is faster."""
+    if _is_long(values):
+        return ufunc.reduce(values, axis=-1)
+    return functools.reduce(ufunc, np.moveaxis(values, -1, 0))
 
-    With vectorized exponentials, slice by slice, since NumPy reduces along a short last axis ten
-    times as slowly: along 8 of 24,000 numbers it took 1.4 ms by `np.logaddexp.reduce`, .2 ms so.
+
+def _is_long(values: np.ndarray) -> bool:
+    """Return whether NumPy reduces the last axis as fast as slice by slice: else ten times slower.
+
+    Along 8 of 24,000 numbers `np.logaddexp.reduce` took 1.4 ms, `log_sum_exp` by slices .2 ms; of
+    150 classes slices are far apart in memory.
     """
-    each = np.moveaxis(logs, axis, 0)
-    top = functools.reduce(np.maximum, each)
+    return values.shape[-1] >= LONG and values.strides[-1] == values.itemsize
+
+
+def log_sum_exp(logs: Float[np.ndarray, "..."], axis: int = -1) -> Float[np.ndarray, "..."]:
+    """Return the log of a sum of exponentials along one axis; -inf where every term is."""
+    logs = np.moveaxis(logs, axis, -1)
+    top = reduced(np.maximum, logs)
     near = np.where(np.isfinite(top), top, 0.0)
-    total = np.zeros_like(near)
     with np.errstate(divide="ignore", over="ignore"):
-        for part in each:
+        if _is_long(logs):
+            return near + np.log(np.exp(logs - near[..., None]).sum(axis=-1))
+        total = np.zeros_like(near)
+        for part in np.moveaxis(logs, -1, 0):
             total += np.exp(part - near)
         return near + np.log(total)
 

@@ -20,7 +20,8 @@ from bayesgen.errors import (
     UnsupportedOperation,
 )
 from bayesgen.estimators import stacked, validation
-from bayesgen.inference import stacking
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.inference import leave_one_out, stacking
 
 
 def mixed(step=20):
@@ -271,6 +272,34 @@ def test_the_table_is_read_once(monkeypatch):
     assert len(stack.members_) == 6 and len(reads) == 1
     stack.predict_proba(X)
     assert len(reads) == 2
+
+
+def own_normal(mean_rows):
+    class Own(bg.Normal):
+        """A family that no file can name."""
+
+    return Own(mean_rows=mean_rows)
+
+
+@pytest.mark.parametrize("family", [bg.Normal, own_normal])
+def test_members_that_have_a_block_in_common_leave_its_rows_out_once(family, monkeypatch):
+    """Which members found it changes nothing; a family that has no digest is left out by each."""
+    X, y = mixed()
+    members = {
+        f"strength {rows}": bg.NaiveBayes({"age": family(mean_rows=rows)}, remainder="auto")
+        for rows in (1, 2)
+    }
+    found, find = [], leave_one_out.Block.found
+    monkeypatch.setattr(
+        leave_one_out.Block, "found", lambda block: found.append(block) or find(block)
+    )
+    shared = bg.StackedClassifier(members, random_state=0).fit(X, y).predict_proba(X)
+    levels = [block for block in found if block.likelihood.kind == "levels"]
+    monkeypatch.setattr(TrainingRows, "left_out_scores", None)
+    alone = bg.StackedClassifier(members, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(shared, alone)
+    assert len(levels) == 1
+    assert len([block for block in found if block.likelihood.kind == "levels"]) == 3
 
 
 def test_first_partial_fit_takes_classes_whose_rows_come_later():

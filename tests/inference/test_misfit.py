@@ -44,16 +44,18 @@ def kernel(columns, fractions, i, j):
 def test_sums_over_pairs_are_those_of_the_definition(floats, monkeypatch, rng):
     monkeypatch.setattr(misfit, "PAIRED_FLOATS", floats)
     n, columns = 12, levels(12, rng, missing=0.2)
-    weight, residual, covariance = rng.uniform(0.5, 3, n), *rng.standard_normal((2, n, 3))
+    weight, residual = rng.uniform(0.5, 3, n), rng.standard_normal((n, 4))
+    proba = rng.dirichlet(np.ones(4), n)
+    covariance = [np.diag(p) - np.outer(p, p) for p in proba]
     count = [np.bincount(x[x >= 0], weight[x >= 0], minlength=3) for x in columns]
     fractions = [c / c.sum() for c in count]
     expected = np.zeros(3)
     for i, j in itertools.product(range(n), range(n)):
         pairs = weight[i] * weight[j] - (i == j) * weight[i]
-        k, c = kernel(columns, fractions, i, j), covariance[i] @ covariance[j]
+        k, c = kernel(columns, fractions, i, j), (covariance[i] * covariance[j]).sum()
         expected += pairs * np.array([k * (residual[i] @ residual[j]), c, k**2 * c])
     found = misfit._Kernel.of(columns, weight)
-    np.testing.assert_allclose(found.sums(residual, covariance, weight), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.sums(residual, proba, weight), expected, rtol=1e-9)
     size = COLUMNS * 2 + COLUMNS * (COLUMNS - 1) / 2 * 4
     assert misfit.n_functions(found.functions) == size
 

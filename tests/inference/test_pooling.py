@@ -28,7 +28,7 @@ def objective(weights, parts, log_classes, y, weight, center, scale):
     return prior - logits[np.arange(len(y)), y] @ weight
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("classes", [2, 4, 20])
 def test_weights_are_the_mode(classes):
     """SciPy finds no lower point, and the root is that of the inverse Hessian there."""
     table = some_parts(60, 5, classes)

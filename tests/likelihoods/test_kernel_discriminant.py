@@ -160,7 +160,7 @@ def test_leaving_out_incomplete_rows_is_a_refit_with_the_same_expected_cells():
         rest = prior.statistics(x[others], y[others], weight[others], n_classes=3)
         guess = guesses.guessed(guesses.moments(rest, full.class_mean, full.covariance))
         other = full.with_arrays(guess.arrays())
-        alone = other.with_rows(rest)[0]
+        alone = other.given(rest).after
         kernels = alone.with_arrays({"covariance": guess.scale[0]})
         close(found[i], kernels.predictive()(x[i : i + 1])[0], rtol=1e-9)
 

@@ -162,6 +162,7 @@ class FittedMember:
         """
         posterior = self.fitted.posterior
         labelled = labelled_rows(self.state, (read,), self.fitted.unseen, judged)
+        labelled = dataclasses.replace(labelled, known=read.left_out_scores)
         if self.subtracts_rows:
             # a fit with rows that have no label is under the class probabilities that are stated
             scores = self.fitted.under_frequencies().leave_one_out(labelled)

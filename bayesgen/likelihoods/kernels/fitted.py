@@ -175,12 +175,19 @@ class FittedKernels(Arrays):
 
     def posterior(self, statistics: Rows) -> "FittedKernels":
         """Return the likelihood with these rows as centers too, and bandwidths weighed by all."""
-        after, moments = self.with_rows(statistics)
-        if len(self.grid) == 1 or not len(after.x):
-            return after
-        return after.weighed_by(*after.scores_of_centers(moments))
+        update = self.given(statistics)
+        if len(self.grid) == 1 or not len(update.after.x):
+            return update.after
+        return update.after.weighed_by(*update.scores_of_centers)
 
-    def with_rows(self, statistics: Rows) -> tuple["FittedKernels", MultivariateNormalStatistics]:
+    def given(self, statistics: Rows) -> "Update":
+        """Return the update by rows. The last is kept: rows of a fit are left out of it next."""
+        last = vars(self).get("_last")
+        if last is None or not last.rows.equals(statistics):
+            last = vars(self)["_last"] = Update(statistics, *self._with_rows(statistics))
+        return last
+
+    def _with_rows(self, statistics: Rows) -> tuple["FittedKernels", MultivariateNormalStatistics]:
         """Return the likelihood before bandwidths are weighed, and the moments of all its rows."""
         rows, more = self.rows + statistics, self._moments(statistics)
         arrays = {
@@ -208,8 +215,12 @@ class FittedKernels(Arrays):
         rows = self.rows
         centers = rows.with_arrays({n: array[self.center] for n, array in rows.arrays().items()})
         own = np.arange(len(centers.y))
-        once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
-        return self.without_rows(moments, centers, own, every=False)[1], once
+        return self.without_rows(moments, centers, own, every=False)[1], self.counted_once()
+
+    def counted_once(self) -> Weights:
+        """Return the weights by which centers stand for all rows, each of which counts once."""
+        weight, y = self.weight[self.center], self.y[self.center]
+        return np.minimum(weight, 1.0) * self.kernels.share[y]
 
     def weighed_by(self, logs: np.ndarray, weight: Weights) -> "FittedKernels":
         """Return the likelihood with bandwidths weighed by log densities (row, bandwidth)."""
@@ -247,7 +258,8 @@ class FittedKernels(Arrays):
 
         The kernels are those before the rows.
         """
-        after, moments = self.with_rows(statistics)
+        update = self.given(statistics)
+        after, moments = update.after, update.moments
         seen = np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
         place = _positions(statistics, rows)
@@ -256,14 +268,16 @@ class FittedKernels(Arrays):
         total = np.append(after.weight, 0.0)[place]
         rest, score = after.without_rows(moments, rows, own)
         if len(self.grid) > 1:
-            lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
-            if lost and len(own) == after.center.sum():
-                after = after.weighed_by(score, np.minimum(rows.weight, 1.0))
+            whole = np.flatnonzero((own >= 0) & (rows.weight >= (1 - 1e-9) * total))
+            lost = np.full(after.center.sum(), -1)
+            lost[own[whole]] = whole
+            if (lost >= 0).all():  # every center is among the rows
+                logs, once = score[lost], after.counted_once()
             else:
-                logs, once = after.scores_of_centers(moments)
-                after = after.weighed_by(logs, once)
-                # of equal rows all are scored alike
-                score = np.where(own[:, None] >= 0, logs[own], score)
+                logs, once = update.scores_of_centers
+            after = after.weighed_by(logs, once)
+            # of equal rows all are scored alike
+            score = np.where(own[:, None] >= 0, logs[own], score)
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
         log_weight = after.log_weight - less[:, None] * score
         log_weight -= log_sum_exp(log_weight)[:, None]
@@ -363,13 +377,35 @@ class FittedKernels(Arrays):
         return out
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Update:
+    """Kernels given rows, before bandwidths are weighed.
+
+    rows: that came. after: the kernels with them. moments: of all rows, missing cells expected.
+    """
+
+    rows: Rows
+    after: FittedKernels
+    moments: MultivariateNormalStatistics
+
+    @functools.cached_property
+    def scores_of_centers(self) -> tuple[np.ndarray, Weights]:
+        """Log densities of the centers without their rows, and the weights of these."""
+        return self.after.scores_of_centers(self.moments)
+
+
 def _positions(rows: Rows, others: Rows) -> np.ndarray:
     """Return the place of each of other rows among distinct rows, -1 where there is none."""
+    mine, theirs = _keys(rows), _keys(others)
+    if not len(mine):
+        return np.full(len(theirs), -1)
+    order = np.argsort(mine)
+    place = order[np.minimum(np.searchsorted(mine, theirs, sorter=order), len(order) - 1)]
+    return np.where(mine[place] == theirs, place, -1)
 
-    def keys(part: Rows) -> list[tuple[int, bytes]]:
-        # one zero, and one NaN
-        cells = np.where(np.isnan(part.x), np.nan, part.x + 0.0)
-        return [(k, row.tobytes()) for k, row in zip(part.y.tolist(), cells, strict=True)]
 
-    place = {key: i for i, key in enumerate(keys(rows))}
-    return np.array([place.get(key, -1) for key in keys(others)], dtype=int)
+def _keys(rows: Rows) -> np.ndarray:
+    """Return the bytes of the cells and the class of each row."""
+    # one zero, and one NaN
+    cells = np.column_stack([np.where(np.isnan(rows.x), np.nan, rows.x + 0.0), rows.y])
+    return cells.view(np.dtype((np.void, cells.strides[0])))[:, 0]
