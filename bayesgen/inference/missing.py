@@ -29,8 +29,9 @@ REST = 1e-8
 """Distance from the mode at which accelerated EM is at rest, in deviations of an observation: no
 probability changes by more than about as much."""
 STEPS = 500
-"""Steps of accelerated EM before Newton's method goes on, which takes as long as some 300 (of 60
-modes of tables with 2 to 30 % of the cells missing none took more than 120)."""
+"""Steps of accelerated EM before Newton's method goes on. Modes of tables with 2 to 26 % of the
+cells missing took 9 to 35 under strong priors, 111 and 260 under ones of a row, where Newton's
+method alone takes 12 times as long."""
 CHOOSING = 5
 """Steps of EM that each choose the likeliest of several priors, before one is kept until EM rests:
 the choice stood after two steps on tables of 299 to 736 rows with 3 to 25 % of cells missing."""
