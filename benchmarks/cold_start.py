@@ -72,11 +72,11 @@ def _in_turn(ours: str, theirs: str, path: Path, repeats: int) -> Ratio:
     codes = ours, theirs
     for code in codes:
         _run(code, path)
-    pairs = [[_processor_seconds(code, path) for code in codes] for _ in range(repeats)]
+    pairs = [[processor_seconds(code, path) for code in codes] for _ in range(repeats)]
     return ratio(np.array(pairs), faster=False)
 
 
-def _processor_seconds(code: str, path: Path) -> float:
+def processor_seconds(code: str, path: Path) -> float:
     """Return the processor seconds of a process, which a busy machine changes little."""
     before = os.times()
     _run(code, path)

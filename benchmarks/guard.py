@@ -30,7 +30,7 @@ import messy_speed
 import missing_speed
 import numpy as np
 import prediction_sets
-from cold_start import _processor_seconds
+from cold_start import processor_seconds
 from measure import compared, environment, ratio
 from reporting import describe, machine_lines, table
 from results import Result, read, write
@@ -188,7 +188,7 @@ def _missing(make: Callable, size: str, trees: int) -> tuple[Callable, Callable]
 
 def _processes(ours: str, theirs: str) -> tuple[Callable, Callable]:
     """Time processes that run code of Python, after one run of each."""
-    both = [functools.partial(_processor_seconds, code, Path()) for code in (ours, theirs)]
+    both = [functools.partial(processor_seconds, code, Path()) for code in (ours, theirs)]
     for run in both:
         run()
     return both[0], both[1]

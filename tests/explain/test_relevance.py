@@ -1,7 +1,7 @@
 """Relevance of columns: laws over every family and kind of posterior, and a law of large tables."""
 
+import importlib
 import itertools
-import sys
 import warnings
 
 import numpy as np
@@ -17,8 +17,8 @@ from bayesgen import explain
 from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
 
 # the modules, whose functions are planted with faults
-relevance_module = sys.modules["bayesgen.explain.relevance"]
-evidence_module = sys.modules["bayesgen.explain.evidence"]
+relevance_module = importlib.import_module("bayesgen.explain.relevance")
+evidence_module = importlib.import_module("bayesgen.explain.evidence")
 
 FEW = [fit for fit in FITS if fit[0] in ("Normal", "MultivariateNormal", "Categorical")]
 WEIGHT = "weight_of_evidence"
