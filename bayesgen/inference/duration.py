@@ -31,4 +31,5 @@ def in_words(seconds: float) -> str:
     for unit, name in ((3600, "hour"), (60, "minute")):
         if seconds >= 1.5 * unit:
             return f"{float(f'{seconds / unit:.2g}'):,.0f} {name}s"
-    return f"{max(float(f'{seconds:.1g}'), 1.0):,.0f} seconds"
+    count = max(float(f"{seconds:.1g}"), 1.0)
+    return f"{count:,.0f} second{'' if count == 1 else 's'}"

@@ -65,7 +65,7 @@ def test_names_are_saved(rows, tmp_path):
 
 
 def test_a_long_fit_is_announced_and_the_cure_is_not(rows, monkeypatch):
-    monkeypatch.setattr(inference_duration, "LONG", 0.3)
+    monkeypatch.setattr(inference_duration, "LONG", 0.1)
     with pytest.warns(BayesgenWarning, match=r"members=\['naive', 'linear'\] takes"):
         bg.StackedClassifier().fit(*rows)
     bg.StackedClassifier(["naive", "linear"]).fit(*rows)  # warnings are errors
@@ -77,7 +77,7 @@ def test_elpd_of_a_stack_is_not_compared_in_silence(stack):
     assert found.elpd == pytest.approx(stack.loo()["log_proba"].sum())  # which is not compared
 
 
-USUAL = Sizes(10_000, 20, 17, 9000, 4.0, 2, 2000, (3, 3, 4), gaps=False)
+USUAL = Sizes(10_000, 20, 17, 9000, 2, 2000, (3, 3, 4), gaps=False)
 
 
 def test_durations_grow_with_every_size(rows):
@@ -89,7 +89,6 @@ def test_durations_grow_with_every_size(rows):
         {"columns": 40},
         {"numbers": 40},
         {"incomplete": 10_000},
-        {"missing": 8.0},
         {"classes": 150},
         {"judged": 4000},
         {"levels": (3, 3, 40)},
@@ -100,12 +99,12 @@ def test_durations_grow_with_every_size(rows):
 
 
 def test_many_classes_are_announced_and_few_are_not():
-    """The seconds of 19 tables are measured in `stack/duration.py`; here that they are asked."""
+    """The seconds of 21 tables are measured in `stack/duration.py`; here that they are asked."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(2000, 40)), columns=[f"x{j}" for j in range(40)])
     table = bg.StackedClassifier()._training_rows(X, np.arange(2000) % 2, None, reset=True).table
     with pytest.warns(BayesgenWarning, match="takes about [0-9]+ (minutes|seconds), judging by"):
-        duration.announce(table, 150, automatic(table))
+        duration.announce(table, 600, automatic(table))
     duration.announce(table, 2, automatic(table))  # warnings are errors
 
 
@@ -116,7 +115,7 @@ def test_augmentation_is_announced_in_the_same_words(monkeypatch):
     # weights that cannot be trusted
     monkeypatch.setattr(importance_sampling, "importance_sample", lambda *_: None)
     monkeypatch.setattr(inference_duration, "LONG", 0.0)
-    words = r"^the fit takes about .*, judging by .*; inference='expected' takes about .* seconds"
+    words = r"^the fit takes about .*, judging by .*; inference='expected' takes about .* seconds?"
     with pytest.warns(BayesgenWarning) as caught:
         clf = bg.LDA(inference=bg.Exact(draws=200), random_state=0).fit(X, y)
     assert any(re.match(words, str(warning.message)) for warning in caught)
@@ -169,4 +168,4 @@ def test_sizes_count_what_is_missing_of_numbers():
     X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [np.nan, np.nan, 1.0], "c": ["x", None, "y"]})
     X = X.assign(never=np.nan)
     table = bg.StackedClassifier()._training_rows(X, [0, 1, 0], None, reset=True).table
-    assert Sizes.of(table, 2) == Sizes(3, 3, 2, 2, 1.5, 2, 3, levels=(2,), gaps=True)
+    assert Sizes.of(table, 2) == Sizes(3, 3, 2, 2, 2, 3, levels=(2,), gaps=True)

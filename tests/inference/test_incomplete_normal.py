@@ -129,6 +129,19 @@ def test_accelerated_em_rests_at_the_mode(rng, covariance, gaps):
     assert other.settled(other.start())[1].iterations == report.iterations
 
 
+def test_many_columns_end_after_a_number_of_steps_and_say_so(case, monkeypatch):
+    prior, statistics = case[-2:]
+    exact, _ = IncompleteNormal(prior, statistics).mode()
+    monkeypatch.setattr(incomplete_normal, "WIDE", P - 1)
+    for steps, converged in ((3, False), (200, True)):
+        monkeypatch.setattr(missing, "STEPS_ALONE", steps)
+        data = IncompleteNormal(prior, statistics)
+        params, report = data.settled(data.start())
+        assert report.converged == converged and report.iterations <= steps
+        far = max(np.abs(params[name] - exact[name]).max() for name in exact)
+        assert (far < 1e-6) == converged
+
+
 def test_a_mode_is_searched_once_for_equal_priors(case, monkeypatch):
     """A fit and its leave-one-out complete the same prior, each for itself."""
     *_, prior, statistics = case

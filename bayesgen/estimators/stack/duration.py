@@ -16,34 +16,34 @@ from bayesgen.table import Table
 
 FEW = ("naive", "linear", "naive_shared")
 """The members that are proposed instead."""
-PER_MEMBER, PER_COLUMN = 0.025, 5e-3
+PER_MEMBER, PER_COLUMN = 0.016, 3e-3
 """Seconds of a member, and of each of its columns."""
-PER_BLOCK, PER_LEVEL = 7e-6, 1.5e-6
+PER_BLOCK, PER_LEVEL = 1.3e-6, 6e-7
 """Seconds of a judged row under a class, for each block that the log-linear pool weighs, and for
 each level that a member reads."""
-PER_INDICATOR = 9e-8
+PER_INDICATOR = 2e-8
 """Seconds of a judged row, for each prior of a normal over indicators and pair of columns of it."""
-PER_CELL = 1.2e-5
+PER_CELL = 2.9e-6
 """Seconds of a judged row under a class, for each cell of a joint table of incomplete rows."""
-PER_SPLIT = 5e-6
+PER_SPLIT = 1e-6
 """Seconds of n log n, n rows, of a forest, for the square root of the columns."""
-PER_GAP, PER_PAIR, PER_CUBE = 4e-5, 5e-7, 1.2e-7
-"""Seconds of an incomplete row of a joint member under a class, for each pair of columns, and times
-the cube of its missing cells.
+PER_GAP, PER_PAIR = 1.1e-5, 8.5e-8
+"""Seconds of an incomplete row of a joint member under a class, and for each pair of columns.
 
-All ten are fitted to tables on one thread of a machine with other work. Rows x numbers + levels of
+All nine are fitted to tables on one thread of a machine with other work. Rows x numbers + levels of
 so many values, classes, share of missing cells; seconds of processor measured, and estimated:
 
-    300 x 5, 2             .6    .6    1,000 x 20, 2, .2              5.2   5.8
-    1,000 x 20, 2         2.2   2.3    300 x 20, 2, .2                3.1   2.6
-    5,000 x 20, 2         7.3   4.3    300 x 6, 40, .1                6.1   5.0
-    20,000 x 10, 3        5.7   6.7    1,000 x 5, 30, .1             11     9.8
-    500 x 90, 2           5.8   6.4    400 x 5, 80, .1                9.6  11
-    2,000 x 10, 10        4.9   6.1    1,000 x 5 + 5 of 4, 2          1.8   2.7
-    2,000 x 30, 10       11    11      1,000 x 10 of 30, 2            1.4   1.3
-    1,000 x 4, 50         8.0   6.8    2,000 x 20 of 5, 5            10    13
-    400 x 5, 80           5.3   5.2    900 x 2 + 2 of 40, 5           9.0  14
-                                       1,000 x 3 + 2 of 10, 30, .1   42    58
+    300 x 5, 2             .4    .3    300 x 20, 2, .2                1.0   1.0
+    1,000 x 20, 2         1.1    .9    600 x 60, 2, .2                4.9   5.0
+    5,000 x 20, 2         1.7   1.3    800 x 85 + 20 of 6, 2, .2     11    12
+    20,000 x 10, 3        1.4   1.6    300 x 6, 40, .1                1.2   1.3
+    500 x 90, 2           2.7   3.0    1,000 x 5, 30, .1              2.5   2.3
+    2,000 x 10, 10        1.7   1.5    400 x 5, 80, .1                2.2   2.4
+    2,000 x 30, 10        3.1   2.8    1,000 x 5 + 5 of 4, 2           .7   1.0
+    1,000 x 4, 50         1.5   1.5    1,000 x 10 of 30, 2             .6    .5
+    400 x 5, 80           1.0   1.2    2,000 x 20 of 5, 5             5.0   3.6
+    1,000 x 20, 2, .2     2.2   1.6    900 x 2 + 2 of 40, 5           4.1   4.5
+                                       1,000 x 3 + 2 of 10, 30, .1   16    16
 """
 
 
@@ -52,15 +52,14 @@ class Sizes:
     """What the duration of a fit depends on.
 
     rows, columns, numbers, classes: numbers of these. judged: rows that are left out one by one.
-    incomplete: rows that lack a number. missing: the mean number of numbers that these lack.
-    levels: of each column that has them. gaps: whether a level is missing.
+    incomplete: rows that lack a number. levels: of each column that has them. gaps: whether a level
+    is missing.
     """
 
     rows: int
     columns: int
     numbers: int
     incomplete: int
-    missing: float
     classes: int
     judged: int
     levels: tuple[int, ...] = ()
@@ -73,14 +72,11 @@ class Sizes:
         numbers = [column.missing for column in observed if reads_as_numbers(column)]
         levels = [column for column in observed if not reads_as_numbers(column)]
         gaps = np.sum(numbers, axis=0) if numbers else np.zeros(table.n_rows)
-        lacking = gaps[gaps > 0]
-        mean = float(lacking.mean()) if len(lacking) else 0.0
         return cls(
             table.n_rows,
             len(observed),
             len(numbers),
-            len(lacking),
-            mean,
+            int((gaps > 0).sum()),
             classes,
             min(table.n_rows, most_judged(len(observed))),
             tuple(len(column.levels) for column in levels),
@@ -106,8 +102,7 @@ class Sizes:
             scored += PER_CELL * self.judged * self.classes * math.prod(self.levels)
         # no missing number slows down the others
         if member.joint:
-            each = PER_GAP + PER_PAIR * self.numbers**2 + PER_CUBE * self.missing**3
-            scored += self.incomplete * self.classes * each
+            scored += self.incomplete * self.classes * (PER_GAP + PER_PAIR * self.numbers**2)
         return PER_MEMBER + PER_COLUMN * self.columns + scored
 
 
