@@ -34,7 +34,6 @@ from bayesgen.inference.missing import IncompleteData, LogWeights, OptimumReport
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods.dirichlet import log_gammas
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.likelihoods.joint_categorical import JointStatistics
 from bayesgen.optimize import Chart, Flat, Point, newton_cg
 from bayesgen.typing import Params
@@ -111,8 +110,7 @@ class IncompleteTable(IncompleteData[JointCategorical]):
     @functools.cached_property
     def optimum(self) -> tuple[Params, OptimumReport]:
         """The mode, under the likeliest of several priors, and the report of its search."""
-        several = isinstance(self.prior, HyperparameterMixture)
-        return self.settled(self.start()) if several else self.mode()
+        return self.settled(self.start())
 
     def chart(self, origin: Params) -> Chart:
         """Return the changes of probabilities over the roots of those at the origin."""
