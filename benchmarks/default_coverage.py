@@ -5,12 +5,13 @@ one of each class. Interacting: five or six columns of three levels, the log-odd
 tables of pairs. Mixed: three normal columns, whose variances differ between the classes, and three
 columns of four levels, all independent given the class.
 
-Rows in doubt are those whose true probability lies between .1 and .9. Standard errors are over
-tables. The last column is the mean distance between `predict_proba` and the mean of the draws.
+Rows in doubt are those whose true probability lies between .1 and .9, or all if none does. Standard
+errors are over tables. The last column is the mean distance between `predict_proba` and the mean of
+the draws.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ PROB, DOUBT = 0.9, 0.1
 SIZES, FRESH = (100, 500), 500
 Truth = Callable[[int], tuple[pd.DataFrame, np.ndarray]]
 """Number of rows -> rows, and their true P(y = 1 given x)."""
+Maker = Callable[[np.random.Generator], Truth]
 
 
 def frame(numbers: np.ndarray, levels: np.ndarray) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def mixed(rng: np.random.Generator) -> Truth:
     return rows
 
 
-TRUTHS: dict[str, Callable[[np.random.Generator], Truth]] = {
+TRUTHS: dict[str, Maker] = {
     "linear": lambda rng: normals(rng, quadratic=False),
     "quadratic": lambda rng: normals(rng, quadratic=True),
     "interacting": interacting,
@@ -90,24 +92,26 @@ TRUTHS: dict[str, Callable[[np.random.Generator], Truth]] = {
 
 
 def simulated(
-    kind: str, n: int, seed: int
+    make: Maker, n: int, seed: int
 ) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame, np.ndarray]:
     """Return rows and labels to fit, and fresh rows with their true P(y = 1 given x)."""
     rng = np.random.default_rng(seed)
-    rows = TRUTHS[kind](rng)
+    rows = make(rng)
     X, proba = rows(n)
     y = (rng.random(n) < proba).astype(int)
     return X, y, *rows(FRESH)
 
 
-def covered(kind: str, n: int, seed: int) -> tuple[float, float, float]:
+def covered(make: Maker, n: int, seed: int) -> tuple[float, float, float]:
     """Return the share of rows in doubt inside, the mean width, and the distance of the means."""
-    X, y, fresh, truth = simulated(kind, n, seed)
+    X, y, fresh, truth = simulated(make, n, seed)
     stack = bg.StackedClassifier(random_state=0, progress=False).fit(X, y)
     low, high = np.moveaxis(stack.predict_interval(fresh, PROB)[:, 1], -1, 0)
     draws = stack.predict_draws(fresh).isel({"class": 1})
     mean = (draws * draws.weight).sum("draw").to_numpy()
     doubt = (truth > DOUBT) & (truth < 1 - DOUBT)
+    if not doubt.any():
+        doubt[:] = True
     inside = ((low <= truth) & (truth <= high))[doubt].mean()
     distance = np.abs(mean - stack.predict_proba(fresh)[:, 1]).mean()
     return float(inside), float((high - low)[doubt].mean()), float(distance)
@@ -115,19 +119,25 @@ def covered(kind: str, n: int, seed: int) -> tuple[float, float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("truths", nargs="*", metavar="TRUTH", help=f"of: {', '.join(TRUTHS)}")
+    tabulate(TRUTHS, SIZES, __doc__)
+
+
+def tabulate(truths: Mapping[str, Maker], sizes: Sequence[int], words: str) -> None:
+    """Print a table of truths and sizes, as the command states them; words: about the script."""
+    parser = argparse.ArgumentParser(description=words.split("\n\n")[0])
+    parser.add_argument("truths", nargs="*", metavar="TRUTH", help=f"of: {', '.join(truths)}")
     parser.add_argument("--tables", type=int, default=20)
+    parser.add_argument("--rows", type=int, nargs="*", default=sizes)
     options = parser.parse_args()
     print("| truth | rows | coverage | mean width | predict_proba to mean of draws |")
     print("| --- | --- | --- | --- | --- |")
-    for kind in options.truths or TRUTHS:
-        for n in SIZES:
-            found = np.array([covered(kind, n, seed) for seed in range(options.tables)])
+    for kind in options.truths or truths:
+        for n in options.rows:
+            found = np.array([covered(truths[kind], n, seed) for seed in range(options.tables)])
             coverage, width, distance = found.mean(axis=0)
             error = found[:, 0].std(ddof=1) / np.sqrt(options.tables)
             cells = f"{coverage:.3f} ± {error:.3f} | {width:.3f} | {distance:.4f}"
-            print(f"| {kind} | {n} | {cells} |", flush=True)
+            print(f"| {kind} | {n:,} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
