@@ -20,6 +20,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,20 @@ differs by up to a tenth between runs on busy cores."""
 SHAPES = ("tumours", "40 classes", "kidneys", "pupils", "liver", "veterinary", "trees")
 """Shapes of `messy_speed.py` whose fits take at most some seconds."""
 HELP = "import sys; sys.argv = ['bayesgen', '--help']; from bayesgen.cli import run; run()"
+FIRST_LINE = """
+import os, sys
+from bayesgen.cli import main
+class Ends:
+    def write(self, text):
+        os._exit(0)
+    def flush(self):
+        pass
+    def isatty(self):
+        return False
+sys.stdout = Ends()
+main(["fit", sys.argv[1], "--target", "class", "--out", sys.argv[1] + ".bgm"])
+"""
+"""A command that ends as it prints its first line, of what was read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +109,7 @@ def works(*, quick: bool = False) -> Iterator[Work]:
     intervals = functools.partial(_tidy_answer, *sizes, _intervals)
     yield Work("stack, intervals of 100 rows: over a forest's prediction of 1,000", intervals)
     yield Work("stack, summary: over a forest's fit", functools.partial(_summary, *sizes), 1)
-    for clf in (bg.NaiveBayes(), bg.StackedClassifier(progress=False, random_state=0)):
+    for clf in (bg.NaiveBayes(), bg.LDA(), bg.StackedClassifier(progress=False, random_state=0)):
         work = functools.partial(_sets, clf, 60 if quick else 300, 10 if quick else 500)
         name = type(clf).__name__
         yield Work(f"predict_set, {name}: 100 rows over a forest's prediction of them", work)
@@ -105,6 +120,7 @@ def works(*, quick: bool = False) -> Iterator[Work]:
     yield Work("import: over scikit-learn's counterparts", _imports)
     yield Work("fresh process, iris: over one that uses GaussianNB", _fresh_process)
     yield Work("bayesgen --help: over the import of scikit-learn's counterparts", _help)
+    yield Work("bayesgen fit, a file of 165 x 49: first line over the same import", _first_line)
 
 
 def _messy(shape: messy_speed.Shape, trees: int) -> tuple[Callable, Callable]:
@@ -186,9 +202,9 @@ def _missing(make: Callable, size: str, trees: int) -> tuple[Callable, Callable]
     return lambda: seconds(fit), lambda: seconds(lambda: _forest(trees).fit(X, y))
 
 
-def _processes(ours: str, theirs: str) -> tuple[Callable, Callable]:
-    """Time processes that run code of Python, after one run of each."""
-    both = [functools.partial(processor_seconds, code, Path()) for code in (ours, theirs)]
+def _processes(ours: str, theirs: str, path: Path = Path()) -> tuple[Callable, Callable]:
+    """Time processes that run code of Python, after one run of each; path: their argument."""
+    both = [functools.partial(processor_seconds, code, path) for code in (ours, theirs)]
     for run in both:
         run()
     return both[0], both[1]
@@ -204,6 +220,13 @@ def _fresh_process() -> tuple[Callable, Callable]:
 
 def _help() -> tuple[Callable, Callable]:
     return _processes(HELP, cold_start.IMPORTS[1])
+
+
+def _first_line() -> tuple[Callable, Callable]:
+    path = Path(tempfile.mkdtemp()) / "rows.csv"
+    X, y = messy_speed.simulated(messy_speed.SHAPES["liver"])
+    X.assign(**{"class": y}).to_csv(path, index=False)
+    return _processes(FIRST_LINE, cold_start.IMPORTS[1], path)
 
 
 # -- beside what was kept -------------------------------------------------------------------------
