@@ -275,23 +275,42 @@ class Forest(Term):
         out, less, start = [], [], 0
         for x, (row, tree, leaf, share) in self._chunks(encoded):
             part = slice(start, start := start + len(x))
-            lost, outside = np.zeros((len(x), self.n_classes)), np.empty(0)
-            for turn, rows in enumerate(Entries.in_turn(y[part], away[part])):
-                entry = row_positions(self.key, rows.of_rows(x), rows.code)
-                known = np.maximum(entry, 0)
-                gone = np.where(entry >= 0, rows.weight, 0.0)
-                stays = np.clip(1 - gone / self.weight[known], 0.0, 1.0)
-                spared = stays ** self.bag[:, known]
-                if turn:
-                    outside[:, rows.row] *= spared
-                else:  # every row has a first class
-                    outside = spared
-                lost[rows.row, rows.code] = gone
+            outside, lost = self._spared(x, y[part], away[part])
             spoken = outside.mean(axis=0)
             share = share * (outside / np.where(spoken > 0, spoken, 1.0))[tree, row]
             out.append((self._means(row, tree, leaf, share, len(x)) @ self._leaves_alone).toarray())
             less.append(lost)
         return self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
+
+    def _spared(
+        self, x: Numbers, y: Membership, away: Weights
+    ) -> tuple[Float[np.ndarray, "tree row"], Float[np.ndarray, "row class"]]:
+        """Return how likely a row is out of each bag, and what its classes lose by that."""
+        lost, outside = np.zeros((len(x), self.n_classes)), np.empty(0)
+        for turn, rows in enumerate(Entries.in_turn(y, away)):
+            entry = row_positions(self.key, rows.of_rows(x), rows.code)
+            known = np.maximum(entry, 0)
+            gone = np.where(entry >= 0, rows.weight, 0.0)
+            stays = np.clip(1 - gone / self.weight[known], 0.0, 1.0)
+            spared = stays ** self.bag[:, known]
+            if turn:
+                outside[:, rows.row] *= spared
+            else:  # every row has a first class
+                outside = spared
+            lost[rows.row, rows.code] = gone
+        return outside, lost
+
+    def outside(
+        self, encoded: Encoded, y: Membership, away: Weights
+    ) -> Float[np.ndarray, "tree row"]:
+        """Return how likely a row is out of the bag of each tree; see `left_out`."""
+        return self._spared(features(self.cells, encoded), y, away)[0]
+
+    def inside(self, encoded: Encoded) -> csr_array:
+        """Return which share of each row is in each leaf of every tree, (row, node)."""
+        x = features(self.cells, encoded)
+        row, _, leaf, share = self._places(x)
+        return csr_array((share, (row, leaf)), (len(x), len(self.column)))
 
     def draws(
         self, rng: np.random.Generator, n: int
