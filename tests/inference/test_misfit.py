@@ -11,7 +11,7 @@ from bayesgen.estimators.stack.interactions import thirds
 from bayesgen.inference import class_draws, misfit, residual_kernels
 from bayesgen.inference.class_draws import ClassDraws, no_logits
 from bayesgen.inference.residual_kernels import LeafKernel
-from bayesgen.interactions import Cell, Forest
+from bayesgen.interactions import Cell, Forest, growing
 from bayesgen.interactions import forest as forests
 
 COLUMNS = 5
@@ -116,7 +116,7 @@ def grown(x, y):
 
 
 def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):
-    monkeypatch.setattr(forests, "TREES", 20)
+    monkeypatch.setattr(growing, "TREES", 20)
     n = 15
     x, y = rng.standard_normal((n, 3)), rng.integers(0, 2, n)
     x[rng.random(x.shape) < 0.2] = np.nan
