@@ -1,7 +1,7 @@
 """Interactions of a stack: a forest and pairs of columns, learned from the rows that judge it."""
 
 import dataclasses
-import functools
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +13,7 @@ from bayesgen.inference import BAYES, Misfit
 from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.scores import Scores
-from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
+from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, begun, informative_pairs
 from bayesgen.membership import expected
 from bayesgen.schema.readings.bins import quantile_edges
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Weights
@@ -86,11 +86,19 @@ class JudgedCells:
         """Return what a term says of each row without it."""
         return term.left_out(self.encoded, self.y, self.lost)
 
-    def joint(self) -> Forest | Discriminant:
-        """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
+    def joints(self) -> Iterator[Forest | Discriminant]:
+        """Yield terms of all columns, each to be tried where the one before it joins.
+
+        A forest has few trees first, and all of them then. Where columns outnumber rows a
+        discriminant stands in its place.
+        """
         cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
-        grown = Discriminant.of if self.wide else functools.partial(Forest.grown, seed=self.seed)
-        return grown(cells, self.encoded, self.y, self.weight, n_classes)
+        if self.wide:
+            yield Discriminant.of(cells, self.encoded, self.y, self.weight, n_classes)
+            return
+        growing = begun(cells, self.encoded, self.y, self.weight, n_classes, self.seed)
+        yield Forest.of(growing, growing.few())
+        yield Forest.of(growing, growing.all())
 
     def misfit(self, log_proba: Joint) -> Misfit:
         """Return by how much a model may be wrong; log_proba: of each row without it."""
