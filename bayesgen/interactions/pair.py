@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.interactions.term import SCALE, Cell, Term
+from bayesgen.interactions.term import Cell, Term
 from bayesgen.membership import Entries, expected, shares_of
 from bayesgen.typing import Encoded, Joint, Membership, Weights
 
@@ -30,6 +30,10 @@ ROWS = 16.0
 """Prior strength of independence, in rows."""
 LEVEL_ROWS = 1.0
 """Prior strength of each level of a margin, in rows."""
+SCREENED = 0.4
+"""Prior standard deviation of the weight of a pair that is judged. With .8 the log loss of pairs of
+levels is lower by .012 with 100 rows (standard error .005) and .003 with 500 (.003), but columns
+that do not interact are found more than twice in 40 tables."""
 MOST_PAIRS, MOST_CELLS = 20, 400
 """Pairs of a stack, and combinations of levels of one, at most."""
 
@@ -131,7 +135,7 @@ def informative_pairs(
     """Return the pairs of columns that say more of the class than a model does, at most MOST_PAIRS.
 
     A pair is judged by the gain in log score that its left-out d would bring, to second order, with
-    a normal prior of its weight: g^2 / (2 (h + 1 / SCALE^2)), with g and h the slope and the
+    a normal prior of its weight: g^2 / (2 (h + 1 / SCREENED^2)), with g and h the slope and the
     curvature of the log score in the weight (a score test). The best of m pairs gains about log m
     nats by chance, so a pair must gain more than 1 + log m, with a weight above 0.
 
@@ -161,7 +165,7 @@ def informative_pairs(
         mean = (proba * d).sum(axis=1)
         slope = max(weight @ (expected(d, y) - mean), 0.0)
         curvature = weight @ ((proba * d**2).sum(axis=1) - mean**2)
-        gains.append(slope**2 / (2 * (curvature + 1 / SCALE**2)))
+        gains.append(slope**2 / (2 * (curvature + 1 / SCREENED**2)))
         found.append(pair)
     best = np.argsort(-np.array(gains), kind="stable")[:MOST_PAIRS].tolist()
     return [found[i] for i in best if gains[i] > 1 + np.log(len(found))]
