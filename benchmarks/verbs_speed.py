@@ -80,7 +80,8 @@ def mixed_rows(n: int, levels: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 def _half_filled(row: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Return a row with ten empty fields."""
-    return row.mask(np.isin(np.arange(N_COLUMNS), rng.choice(N_COLUMNS, EMPTY, replace=False)))
+    empty = rng.choice(N_COLUMNS, EMPTY, replace=False)
+    return row.mask(np.isin(np.arange(N_COLUMNS), empty)[None])
 
 
 def _lines(
