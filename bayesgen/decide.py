@@ -13,7 +13,7 @@ from bayesgen import arguments
 from bayesgen.arguments import by_label, is_number
 from bayesgen.errors import Cure, InvalidArgument, Words
 from bayesgen.likelihoods.base import blanked, is_missing
-from bayesgen.predict import ReadRows, log_density
+from bayesgen.predict import ReadRows
 from bayesgen.typing import DataFrame, Encoded, Joint
 
 DRAWS = 1000
@@ -139,10 +139,10 @@ def typicality(rows: ReadRows, simulated: Encoded, draws: int) -> Float[np.ndarr
     Its Monte Carlo standard error is sqrt(share (1 - share) / draws), at most 0.5 / sqrt(draws).
     """
     posterior, out = rows.posterior, np.empty(rows.n_rows)
-    seen = log_density(posterior.log_joint(rows.encoded, rows.n_rows))
+    seen = posterior.log_density(rows.encoded, rows.n_rows)
     for some, missing in patterns(rows.encoded, rows.n_rows):
         masked = {name: blanked(simulated[name], columns) for name, columns in missing.items()}
-        reference = log_density(posterior.log_joint({**simulated, **masked}, draws))
+        reference = posterior.log_density({**simulated, **masked}, draws)
         out[some] = np.searchsorted(np.sort(reference), seen[some], side="right") / draws
     return out
 

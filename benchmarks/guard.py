@@ -13,6 +13,7 @@ python benchmarks/guard.py --write             # keep the ratios of this run: wi
 """
 
 import argparse
+import atexit
 import dataclasses
 import datetime
 import functools
@@ -222,8 +223,16 @@ def _help() -> tuple[Callable, Callable]:
     return _processes(HELP, cold_start.IMPORTS[1])
 
 
+@functools.cache
+def _folder() -> Path:
+    """Return a folder for files of the work, which is removed when the process ends."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
 def _first_line() -> tuple[Callable, Callable]:
-    path = Path(tempfile.mkdtemp()) / "rows.csv"
+    path = _folder() / "rows.csv"
     X, y = messy_speed.simulated(messy_speed.SHAPES["liver"])
     X.assign(**{"class": y}).to_csv(path, index=False)
     return _processes(FIRST_LINE, cold_start.IMPORTS[1], path)

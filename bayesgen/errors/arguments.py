@@ -8,14 +8,22 @@ from bayesgen.errors.wording import Words, listed
 
 
 def not_one_of(name: str, value: object, allowed: Sequence) -> InvalidArgument:
-    """An argument is none of a few values."""
+    """An argument is none of a few values; the one that it resembles most is advised."""
     return InvalidArgument(
         "{name} is {value!r}; allowed: {allowed:listed 20}.",
-        "Pass {name}={allowed[0]!r}.",
+        "Pass {name}={nearest!r}.",
         name=name,
         value=value,
         allowed=allowed,
+        nearest=_nearest(value, allowed),
     )
+
+
+def _nearest(value: object, allowed: Sequence) -> object:
+    """Return the allowed text that a text resembles, whatever its case; otherwise the first."""
+    texts = {one.lower(): one for one in reversed(allowed) if isinstance(one, str)}
+    close = difflib.get_close_matches(value.lower(), texts, 1) if isinstance(value, str) else []
+    return texts[close[0]] if close else allowed[0]
 
 
 def out_of_range(

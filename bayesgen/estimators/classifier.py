@@ -818,7 +818,7 @@ class Classifier(Estimator):
     def _typicality(self, rows: ReadRows, draws: int) -> Float[np.ndarray, " row"]:
         fitted = self._fitted()
         shown = dataclasses.replace(rows, encoded=fitted.without_pattern(rows.encoded))
-        return decide.typicality(shown, fitted.simulated(draws, self._seed), draws)
+        return decide.typicality(shown, fitted.reference(draws, self._seed), draws)
 
     # -- explanations ------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ ReadPart = Callable[[Callable[..., TrainingRows]], TrainingRows | None]
 """(features, labels, weights -> training rows) -> those of a part of a source."""
 BY_COLUMNS = ("likelihood",)
 """Arguments that may be mappings of columns."""
+LAST_FITTED = "_last_fitted"
+"""The attribute by which an estimator that joins others keeps its model; no copy or file has it."""
 CLOSED = ("exact", "mle")
 """Methods by which `partial_fit` defers inference."""
 
@@ -528,10 +530,10 @@ class Estimator(ClassifierMixin, BaseEstimator, abc.ABC):
         return arguments.generator(self._source_of(random_state))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the attributes to copy or pickle: all but the rows of the fit."""
+        """Return the attributes to copy or pickle: not the rows of the fit, nor what is kept."""
         self._settle()
-        own = super().__getstate__().items()
-        state = {key: part for key, part in own if key not in ("_training", "_shares")}
+        own, left_out = super().__getstate__().items(), ("_training", "_shares", LAST_FITTED)
+        state = {key: part for key, part in own if key not in left_out}
         return state | {name: Pairs.of(state[name]) for name in BY_COLUMNS if name in state}
 
     def __setstate__(self, state: Mapping[str, object]) -> None:

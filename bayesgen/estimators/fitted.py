@@ -57,6 +57,9 @@ ROWS_A_POWER = 4.0
 new rows with 60 or 200 rows: .49, .52 and .53, .56 at ten rows a column; .50, .57 and .51, .57 at
 four; .53, .61 and .53, .62 at two; .53, .63 and .50, .64 at one."""
 ROW = ("row",)
+KEPT_BYTES = 32_000_000
+"""Memory of simulated rows up to which they are kept: 1,000 rows of a stack of ten members of 400
+columns each."""
 SPARSE_CELLS = 500
 """Columns of sparse rows that `relevance` reads: of 300 rows of counts in 7 s."""
 
@@ -77,6 +80,10 @@ class Fitted:
     unseen: str = dataclasses.field(default="missing", kw_only=True)
     estimator: str = dataclasses.field(default="Classifier", kw_only=True)
     left_out: LeftOutRows | None = dataclasses.field(default=None, kw_only=True)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: what is kept of answers is computed anew."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def is_determined(self) -> bool:
@@ -307,6 +314,20 @@ class Fitted:
         encoded, y = self.simulate(n, arguments.generator(random_state), own)
         encoded = encoded if gaps else self.without_pattern(encoded)
         return self.schema.decode(encoded, n), y
+
+    def reference(self, n: int, seed: int) -> Encoded:
+        """Return n `simulated` rows, with which others are compared; the last ones are kept.
+
+        They take most of the time of a comparison and do not depend on what is compared.
+        """
+        asked, last = (n, seed), vars(self).get("_last_reference")
+        if last is not None and last[0] == asked:
+            return last[1]
+        rows = self.simulated(n, seed)
+        if sum(_n_bytes(x) for x in rows.values()) <= KEPT_BYTES:
+            # set at once: threads that ask together make the same rows
+            vars(self)["_last_reference"] = asked, rows
+        return rows
 
     def simulated(self, n: int, seed: int) -> Encoded:
         """Return n encoded rows of the posterior predictive."""
@@ -630,6 +651,11 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = expected(log_class_probabilities(whole, log_classes), y)
         return diagnose.elpd(log_proba, before, weight, left_out)
+
+
+def _n_bytes(x: Traceable) -> int:
+    """Return the memory of encoded rows, which may be sparse."""
+    return sum(part.nbytes for part in (x.data, x.indices, x.indptr)) if issparse(x) else x.nbytes
 
 
 def check_rows_of_fit(

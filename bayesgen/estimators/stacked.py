@@ -32,7 +32,8 @@ from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks, Missing, Unseen, features
-from bayesgen.estimators.estimator import ColumnsOfFit
+from bayesgen.estimators.estimator import LAST_FITTED, ColumnsOfFit
+from bayesgen.estimators.fitted import Fitted
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import (
     JudgedRows,
@@ -49,6 +50,7 @@ from bayesgen.estimators.stack.member import FittedMember, Member
 from bayesgen.estimators.stack.reservoir import Sample, drawn
 from bayesgen.estimators.stack.source import ALL, SAMPLED, add_all_rows
 from bayesgen.estimators.stack.structures import Structure, automatic, too_wide
+from bayesgen.estimators.stack.weighed import WeighedStack
 from bayesgen.estimators.stack.weighing import Weighing, weighed_stack
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
@@ -663,12 +665,19 @@ class StackedClassifier(Classifier):
 
     @property
     def fitted_(self) -> FittedStack:
-        """The fitted model: the members, and what was learned of them."""
+        """The fitted model: the members, and what was learned of them.
+
+        It is kept while these are the same, with what it keeps for later questions.
+        """
         weighed = vars(self).get("_weighed")
         if weighed is None:
             raise AttributeError("fitted_ exists after the fit")
         members = {name: member.fitted_ for name, member in self.members_.items()}
-        return FittedStack.of(members, weighed, self.unseen, type(self).__name__)
+        last = vars(self).get(LAST_FITTED)
+        if last is None or not _consists_of(last, members, weighed, self.unseen):
+            last = FittedStack.of(members, weighed, self.unseen, type(self).__name__)
+            vars(self)[LAST_FITTED] = last
+        return last
 
     @fitted_.setter
     def fitted_(self, fitted: FittedStack) -> None:  # ty: ignore[incompatible-property-override]
@@ -760,6 +769,15 @@ class StackedClassifier(Classifier):
 
 
 # -- members ---------------------------------------------------------------------------------------
+
+
+def _consists_of(
+    stack: FittedStack, members: Mapping[str, Fitted], weighed: WeighedStack, unseen: Unseen
+) -> bool:
+    """Return whether a fitted stack has these members and weights."""
+    held = stack.members.by_name
+    alike = [*held] == [*members] and all(held[name] is one for name, one in members.items())
+    return alike and stack.weighed is weighed and stack.unseen == unseen
 
 
 def _width(table: Table) -> int:

@@ -71,7 +71,7 @@ def _levels(
     rows: Rows, name: Name, asked: np.ndarray, question: Question, rng: np.random.Generator
 ) -> Iterator[tuple[int, Line]]:
     """Yield the probability of each level of a cell, by row."""
-    for cell in cell_values(rows, name, asked, question.draws, rng):
+    for (cell,) in cell_values(rows, {name: asked}, question.draws, rng):
         levels = rows.decoded_values(name, cell.cells[:, 0, 0]).tolist()
         for row, shares in zip(cell.asked.tolist(), cell.weight.T.tolist(), strict=True):
             for level, share in zip(levels, shares, strict=True):
@@ -88,7 +88,7 @@ def _numbers(
     if closed is not None:
         numbers[asked, :3] = closed
     else:
-        for cell in cell_values(rows, name, asked, question.draws, rng):
+        for (cell,) in cell_values(rows, {name: asked}, question.draws, rng):
             values = rows.decoded_values(name, cell.cells).astype(float)
             ends = cell.quantiles(values, question.tails)
             columns = [cell.mean(values), ends, cell.error(values)]

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen import decide
-from bayesgen.explain.cell_values import CellValues, cell_values
+from bayesgen.explain.cell_values import CellValues, cell_values, class_probabilities
 from bayesgen.explain.cells import Rows
 from bayesgen.table import Name
 
@@ -55,7 +55,7 @@ def expected_gains(
 ) -> tuple[dict[Name, np.ndarray], dict[Name, np.ndarray]]:
     """Return expected gains of missing cells by column, NaN where observed, and standard errors.
 
-    Every column has its own random numbers.
+    The simulated cells of a row are the same for all of its columns.
 
     Args:
         rows: whose missing cells might be observed.
@@ -63,22 +63,21 @@ def expected_gains(
         draws: simulated cells for each class, of a row.
         seed: of these.
     """
-    missing, gains, errors = rows.missing(), {}, {}
-    for i, name in enumerate(rows.names):
-        asked, rng = np.flatnonzero(missing[name][1]), np.random.default_rng((seed, i))
-        gains[name], errors[name] = np.full((2, rows.n_rows), np.nan)
-        gains[name][asked] = errors[name][asked] = 0.0
-        for cell in cell_values(rows, name, asked, draws, rng):
-            hindsight = _gain_by_value(cell, gain)
-            gains[name][cell.asked] = cell.mean(hindsight)
-            errors[name][cell.asked] = cell.error(hindsight)
+    missing = rows.missing()
+    gaps = {name: missing[name][1] for name in rows.names}
+    gains, errors = ({n: np.where(gap, 0.0, np.nan) for n, gap in gaps.items()} for _ in range(2))
+    asked = {name: np.flatnonzero(gap) for name, gap in gaps.items()}
+    for cells in cell_values(rows, asked, draws, np.random.default_rng(seed)):
+        for cell, after in zip(cells, class_probabilities(cells), strict=True):
+            hindsight = gain(np.broadcast_to(_before(cell, after), after.shape), after)
+            gains[cell.name][cell.asked] = cell.mean(hindsight)
+            errors[cell.name][cell.asked] = cell.error(hindsight)
     return gains, errors
 
 
-def _gain_by_value(cell: CellValues, gain: GainFn) -> Float[np.ndarray, "stratum draw row"]:
-    after = cell.class_probabilities()
-    before = cell.mean(after)
+def _before(cell: CellValues, after: Probs) -> Float[np.ndarray, "row class"]:
+    """Return the probabilities before the cell is observed; after: those given each value."""
     if after.shape[1] > 1 and cell.rows.posterior.coherent:
         # strata of draws are classes, and their weights the probabilities before
-        before = cell.weight.T
-    return gain(np.broadcast_to(before, after.shape), after)
+        return cell.weight.T
+    return cell.mean(after)

@@ -120,6 +120,10 @@ class Components(abc.ABC):
         """Return the argument to suggest if there are too few draws."""
         return Cure("")
 
+    def log_density(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, " row"]:
+        """Return log p(x given data), classes summed out."""
+        return np.logaddexp.reduce(self.log_joint(encoded, n_rows), axis=1)
+
     @abc.abstractmethod
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return log P(y = k given data), shape (class,)."""

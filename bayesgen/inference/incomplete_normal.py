@@ -105,13 +105,16 @@ class IncompleteNormal(IncompleteData[MultivariateNormal]):
 
         A class without rows ends at the mode of its prior.
         """
-        prior, statistics = self.likelihood, self.statistics
-        cells = observed_normal(prior, statistics, prior=True)
         if start is None:
-            filled = expected(statistics, prior.initial_params(statistics))
-            start = prior.posterior(filled).mode()
-        optimum = newton_cg(NormalPoint(cells, start))
+            filled = expected(self.statistics, self.likelihood.initial_params(self.statistics))
+            start = self.likelihood.posterior(filled).mode()
+        optimum = newton_cg(self.point(start))
         return optimum[0].params, self._report(optimum, optimum[0].params)
+
+    def point(self, params: Params) -> Point:
+        """Return the log density of the posterior, as `mode` measures it, around parameters."""
+        cells = observed_normal(self.likelihood, self.statistics, prior=True)
+        return NormalPoint(cells, params)
 
     def _report(self, optimum: tuple[Point, bool, int], params: Params) -> OptimumReport:
         """Return the report of `newton_cg`, at parameters that may have been repaired."""

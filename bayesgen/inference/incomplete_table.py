@@ -80,6 +80,10 @@ class IncompleteTable(IncompleteData[JointCategorical]):
             start = self.likelihood.posterior(self.filled(self.start())).mode()
         return self._iterate(start, self.likelihood.concentration())
 
+    def point(self, params: Params) -> Point:
+        """Return the log density of the posterior in log-odds around tables."""
+        return _TablePoint(self.statistics, self.likelihood.concentration(), params["probs"])
+
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield the tables of a Gibbs sampler: exact for all weights."""
         start = self.filled(self.start()).count

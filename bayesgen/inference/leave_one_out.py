@@ -18,13 +18,12 @@ import copy
 import dataclasses
 import functools
 import hashlib
-import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.components import take_rows
@@ -462,11 +461,43 @@ class Block:
 
 
 def _digest(*values: object) -> bytes | None:
-    """Return a digest of values by their content; None of a family that cannot be written down."""
+    """Return a digest of values by their content; None where a function is part of it."""
+    digest = hashlib.blake2b(digest_size=16)
     try:
-        return hashlib.blake2b(pickle.dumps(values), digest_size=16).digest()
-    except (pickle.PicklingError, AttributeError, TypeError):  # a class inside a user's function
+        for part in _contents(values):
+            digest.update(part)
+    except TypeError:
         return None
+    return digest.digest()
+
+
+def _contents(value: object) -> Iterator[bytes]:
+    """Yield the content of arrays, dataclasses, mappings, sequences, numbers and text.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    match value:
+        case None | bool() | int() | float() | str() | bytes() | type():
+            yield f"{value!r};".encode()
+        case np.ndarray() | np.generic() if value.dtype.kind != "O":
+            yield f"{value.dtype.str}{value.shape};".encode()
+            yield value.tobytes()
+        case np.ndarray() | tuple() | list():
+            yield f"{len(value)} of {type(value).__name__};".encode()
+            for part in value:
+                yield from _contents(part)
+        case Mapping():
+            yield from _contents([*value.items()])
+        case csr_array():
+            yield from _contents((value.shape, value.indptr, value.indices, value.data))
+        case _ if dataclasses.is_dataclass(value):
+            # classes of one name may differ
+            yield f"{type(value)!r} {id(type(value))};".encode()
+            for field in dataclasses.fields(value):
+                yield from _contents(getattr(value, field.name))
+        case _:
+            raise TypeError(f"no content of a {type(value).__name__} is known")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -361,6 +361,14 @@ class Mixture(Weighted):
         }
         return self.scores_from(members, self.of_terms(rows, lambda term, x: term.log_density(x)))
 
+    def log_density(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, " row"]:
+        """Return log p(x given data), for which members without a density are not asked."""
+        rows, dense = self.by_member(encoded), np.array(self.densities)
+        names = itertools.compress(self.members, dense)
+        logs = [self.members[name].log_density(rows[name], n_rows) for name in names]
+        weights = self.weights[dense] / self.weights[dense].sum()
+        return stacked(np.stack(logs)[..., None], weights)[:, 0]
+
     def scores_from(self, members: Mapping[str, MemberScores], terms: Sequence[Joint]) -> Scores:
         """Return the scores of rows from those of the members, by name, and of the terms."""
         parts = [members[name].scores.parts for name in self.split]

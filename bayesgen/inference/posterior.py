@@ -74,6 +74,10 @@ class Posterior:
         """Return the log joint and, where it is a mean over draws, its Monte Carlo error."""
         return self.readout.log_joint_and_error(self.components, encoded, n_rows)
 
+    def log_density(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, " row"]:
+        """Return log p(x given data), which no readout changes."""
+        return self.components.log_density(encoded, n_rows)
+
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return log P(y = k given data), shape (class,)."""
         return self.components.log_classes()

@@ -389,6 +389,9 @@ words(VERY_MANY_WORDS, [0, 1]).relevance()
 words(MANY_WORDS, [0, 1]).program()
     Count fewer: vectorizer=CountVectorizer(max_features=50)
     words(MANY_WORDS, [0, 1], vectorizer=CountVectorizer(max_features=50)).program()
+naive(NUMBERS, inference="Exakt")
+    Pass inference='exact'.
+    naive(NUMBERS, inference="exact")
 naive(inference="gibbs")
     inference='auto'
     naive(inference="auto")

@@ -209,7 +209,7 @@ fitted().sample(0)
     n=1
     fitted().sample(n=1)
 compared(by="petal")
-    Pass by='sepal_length'.
+    Pass by='petal_width'.
     compared(by=pd.cut(iris()[0].sepal_length, 2))
 compared(by=[1, 2])
     Pass by='sepal_length'.
@@ -220,7 +220,7 @@ compared(by=iris()[0].sepal_length.gt(6).add_suffix("th"))
     Pass by=by.to_numpy()
     compared(by=iris()[0].sepal_length.gt(6).add_suffix("th").to_numpy())
 compared(rivals=["lightgm"])
-    Pass rivals='frequencies'.
+    Pass rivals='lightgbm'.
 bg.compare([bg.LDA()], *iris())
     {'LDA 0': classifiers[0]}
     bg.compare({"LDA 0": bg.LDA()}, *iris(), cv=2, progress=False)

@@ -1,5 +1,10 @@
 """Decisions: least expected loss by brute force, doubt and strange rows."""
 
+import copy
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +13,8 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument
+from bayesgen.estimators import fitted
+from bayesgen.estimators.fitted import Fitted
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +150,68 @@ def test_a_row_of_missing_values_is_typical(titanic):
     clf, X = titanic
     blank = pd.DataFrame({name: [None] for name in X.columns}).astype(X.dtypes)
     assert clf.typicality(blank)[0] == 1.0
+
+
+@pytest.fixture
+def simulations(monkeypatch) -> Iterator[list[int]]:
+    """The number of rows of every simulation."""
+    found, simulate = list[int](), Fitted.simulate
+
+    def counted(self, n, *arguments):
+        found.append(n)
+        return simulate(self, n, *arguments)
+
+    monkeypatch.setattr(Fitted, "simulate", counted)
+    yield found
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_rows_are_simulated_once_for_a_fit(simulations, stacked):
+    X, y = bg.datasets.load_iris()
+    model = bg.StackedClassifier([bg.LDA()], random_state=0) if stacked else bg.QDA(random_state=0)
+    clf = model.fit(X, y)
+    first = clf.typicality(X[:2])
+    assert (clf.typicality(X[:2]) == first).all()
+    assert simulations == [1000]
+    clf.typicality(X[:2], draws=500)
+    assert simulations == [1000, 500]
+    again = clf.fit(X[50:], y[50:]).typicality(X[:2], draws=500)
+    assert simulations == [1000, 500, 500]
+    assert (again < 0.01).all() and (first > 0.01).any()
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_copy_or_a_file_holds_no_simulated_row(simulations, stacked, tmp_path):
+    X, y = bg.datasets.load_iris()
+    model = bg.StackedClassifier([bg.LDA()], random_state=0) if stacked else bg.QDA(random_state=0)
+    clf = model.fit(X, y)
+    before = len(pickle.dumps(clf))
+    seen = clf.typicality(X[:2])
+    assert len(pickle.dumps(clf)) < before + 1000
+    clf.save(tmp_path / "model.bgm")
+    others = [copy.deepcopy(clf), pickle.loads(pickle.dumps(clf)), bg.load(tmp_path / "model.bgm")]
+    for other in others:
+        assert (other.typicality(X[:2]) == seen).all()
+    assert len(simulations) == 4
+
+
+def test_many_simulated_rows_are_not_kept(iris, simulations, monkeypatch):
+    monkeypatch.setattr(fitted, "KEPT_BYTES", 700 * 4 * 8 - 1)
+    clf, X = iris
+    clf.typicality(X[:1], draws=700)
+    clf.typicality(X[:1], draws=700)
+    assert simulations == [700, 700]
+    clf.typicality(X[:1], draws=699)
+    clf.typicality(X[:1], draws=699)
+    assert simulations == [700, 700, 699]
+
+
+def test_threads_that_ask_at_once_are_answered_alike(iris):
+    clf, X = iris
+    expected = [clf.typicality(X[i : i + 1], draws=400 + i % 2)[0] for i in range(16)]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda i: clf.typicality(X[i : i + 1], draws=400 + i % 2)[0], range(16))
+        assert list(found) == expected
 
 
 def test_a_true_class_that_is_none_is_refused(iris):

@@ -156,6 +156,16 @@ def test_densities_over_other_columns_are_no_part_of_p_of_x():
     assert list(parts) == [PRIOR, *X]
 
 
+def test_the_density_of_rows_is_that_of_their_log_joint(mixed):
+    clf, X, _ = mixed
+    rows = clf._read_rows(X[:20])
+    posterior = rows.posterior
+    assert not all(posterior.components.densities)
+    joint = posterior.log_joint(rows.encoded, 20)
+    found = posterior.log_density(rows.encoded, 20)
+    assert found == pytest.approx(np.logaddexp.reduce(joint, axis=1), abs=1e-10)
+
+
 def test_a_stack_over_indicators_alone_answers_but_cannot_fill():
     X, y = passengers()
     members = [bg.LDA(levels="indicators")]

@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.special import xlogy
 
 import bayesgen as bg
+from bayesgen import explain
 from bayesgen.errors import CountsAsMissing, InvalidArgument, UnsupportedOperation
 from bayesgen.inference import ClosedForm
 
@@ -141,6 +142,36 @@ def test_numbers_by_quadrature(make, shown, two_numbers):
     clf = make(random_state=0).fit(X, y)
     row = pd.DataFrame({"a": [shown], "b": [np.nan]})
     check_numbers(clf, row, X["b"], "b")
+
+
+def test_cells_of_a_row_are_drawn_and_scored_together(monkeypatch, two_numbers):
+    X, y = two_numbers
+    clf = bg.NaiveBayes(random_state=0).fit(X.assign(c=X["b"] - X["a"]), y)
+    asked, score = list[int](), ClosedForm.log_joint
+
+    def counted(self, encoded, n_rows):
+        asked.append(n_rows)
+        return score(self, encoded, n_rows)
+
+    monkeypatch.setattr(ClosedForm, "log_joint", counted)
+    clf.feature_value(pd.DataFrame({"a": [np.nan], "b": [np.nan], "c": [np.nan]}), draws=50)
+    # the classes of the row, then three cells with 50 values in each of two classes
+    assert asked == [1, 300]
+
+
+def test_values_do_not_depend_on_how_many_are_scored_at_once(monkeypatch, tennis):
+    X, y = tennis
+    mixed = X.assign(number=np.random.default_rng(4).normal(size=len(X)))
+    clf = bg.NaiveBayes(random_state=0).fit(mixed, y)
+    rows = mixed.mask(np.random.default_rng(5).random(mixed.shape) < 0.5)
+    at_once, error = clf.feature_value(rows, return_error=True)
+    monkeypatch.setattr(explain.cell_values, "FLOATS", 100)
+    one_by_one, other = clf.feature_value(rows, return_error=True)
+    levels, number = list(X.columns), at_once["number"].notna()
+    assert np.allclose(one_by_one[levels], at_once[levels], atol=1e-12, equal_nan=True)
+    away = (one_by_one["number"] - at_once["number"])[number]
+    assert (away.abs() < 5 * np.hypot(error["number"], other["number"])[number]).all()
+    assert (away != 0).any()  # other draws
 
 
 def test_a_fault_in_the_fill_is_found(monkeypatch, two_numbers):

@@ -129,6 +129,48 @@ def test_accelerated_em_rests_at_the_mode(rng, covariance, gaps):
     assert other.settled(other.start())[1].iterations == report.iterations
 
 
+def heights(data, steps):
+    """Return the heights of the mode that is found, and of where steps of EM alone end."""
+    params, start = data.settled(data.start())[0], data.start()
+    for _ in range(steps):
+        start, _, _ = missing.em(data, start, 1)
+    return data.point(params).value, data.point(start).value
+
+
+@pytest.mark.parametrize("gaps", [0.2, 0.6])
+def test_the_mode_is_as_high_as_where_em_ends(rng, covariance, gaps):
+    prior = prior_of(covariance)
+    statistics = prior.statistics(*table(rng, gaps=gaps), n_classes=K)
+    found, plain = heights(IncompleteNormal(prior.complete(statistics), statistics), 300)
+    assert found >= plain - 1e-9
+
+
+def two_modes(tilt):
+    """Return rows whose correlation has two modes and a saddle point near 0, between them.
+
+    Source: Murray (1977), Journal of the Royal Statistical Society B 39, 27-28. tilt: of a row,
+    without which both modes are equally high and EM ends between them.
+    """
+    x = np.full((12, 2), np.nan)
+    x[:4] = [[1 + tilt, 1 + tilt], [1, -1], [-1, 1], [-1, -1]]
+    x[4:8, 0] = x[8:, 1] = [2, 2, -2, -2]
+    prior = MultivariateNormal(mean_rows=0.1, covariance_rows=0.3)
+    statistics = prior.statistics(x, np.zeros(12, dtype=int), np.ones(12), n_classes=1)
+    return IncompleteNormal(prior.complete(statistics), statistics)
+
+
+@pytest.mark.parametrize("tilt", [1e-6, 1e-3, 0.05, -0.05])
+def test_a_saddle_point_is_no_mode(tilt):
+    found, plain = heights(two_modes(tilt), 1000)
+    assert found >= plain - 1e-9
+
+
+def test_fault_a_rest_at_a_saddle_point_is_found(monkeypatch):
+    monkeypatch.setattr(IncompleteNormal, "_beside", lambda *arguments: [])
+    found, plain = heights(two_modes(0.05), 1000)
+    assert found < plain - 0.1
+
+
 def test_many_columns_end_after_a_number_of_steps_and_say_so(case, monkeypatch):
     prior, statistics = case[-2:]
     exact, _ = IncompleteNormal(prior, statistics).mode()

@@ -11,6 +11,7 @@ import pytest
 from cases import CASES
 from leaving import weights_without
 from scipy import stats
+from scipy.sparse import csr_array
 
 import bayesgen as bg
 from bayesgen.errors import LowSampleSize, UnsupportedOperation
@@ -461,3 +462,36 @@ def test_a_stack_of_one_number_with_gaps_beside_a_constant_column():
     with pytest.warns(bg.errors.SuspiciousColumn):
         clf = bg.StackedClassifier(progress=False).fit(pd.DataFrame({"a": A, "c": 7.5}), y)
     assert np.isfinite(clf.loo().log_proba).all()
+
+
+def of_one_content(*values):
+    """Return whether all values have one digest."""
+    return len({leave_one_out._digest(value) for value in values}) == 1
+
+
+def test_blocks_are_recognized_by_their_content():
+    X, y = bg.datasets.load_iris()
+    one, other = (bg.NaiveBayes(bg.Normal(mean_rows=n)).fit(X, y).state_ for n in (1, 2))
+    same = bg.NaiveBayes(bg.Normal(mean_rows=1)).fit(X, y).state_
+    assert of_one_content(one.likelihoods, same.likelihoods)
+    assert of_one_content(one.statistics, same.statistics)
+    assert not of_one_content(one.likelihoods, other.likelihoods)
+    number = np.arange(6.0)
+    assert of_one_content(number, np.asfortranarray(number), number.copy())
+    for changed in (
+        number[::-1],
+        number.reshape(2, 3),
+        number.astype(int),
+        number[:5],
+        list(number),
+    ):
+        assert not of_one_content(number, changed)
+    words = np.array(["a", None], dtype=object)
+    assert of_one_content(words, words.copy()) and not of_one_content(words, words[::-1])
+    sparse = csr_array(np.eye(3))
+    assert of_one_content(sparse, sparse.copy()) and not of_one_content(sparse, 2 * sparse)
+    assert not of_one_content(("ab", "c"), ("a", "bc"))
+
+
+def test_what_holds_a_function_has_no_digest():
+    assert leave_one_out._digest(np.arange(3), lambda x: x) is None

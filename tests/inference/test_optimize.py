@@ -80,7 +80,7 @@ def test_a_linear_map_rests_after_a_step_for_each_rate_of_convergence():
         return {"x": end + turn @ (rates * (turn.T @ (params["x"] - end)))}
 
     start = {"x": np.zeros(12)}
-    params, steps, distance = at_rest(step, start, Above(-np.inf), steps=50, still=1e-9)
+    params, steps, distance, _ = at_rest(step, start, Above(-np.inf), steps=50, still=1e-9)
     np.testing.assert_allclose(params["x"], end, atol=1e-8)
     assert distance <= 1e-9
     assert steps <= 8
@@ -95,7 +95,7 @@ def test_steps_to_where_there_are_no_parameters_are_not_taken():
         seen.append(params["x"])
         return {"x": np.sqrt(params["x"])}
 
-    params, _, distance = at_rest(step, start, Above(0.0), steps=100, still=1e-12)
+    params, _, distance, _ = at_rest(step, start, Above(0.0), steps=100, still=1e-12)
     np.testing.assert_allclose(params["x"], 1.0, rtol=1e-11)
     assert distance <= 1e-12
     assert (np.array(seen) > 0).all()
@@ -112,15 +112,31 @@ def test_a_combination_without_a_next_step_is_taken_back():
         return {"x": 0.5 * params["x"]}
 
     start = {"x": np.array([8.0])}
-    params, _, distance = at_rest(step, start, Above(-np.inf), steps=100, still=1e-9)
+    params, _, distance, _ = at_rest(step, start, Above(-np.inf), steps=100, still=1e-9)
     assert refused
     assert distance <= 1e-9
     np.testing.assert_allclose(params["x"], 0.0, atol=1e-9)
 
 
+def test_a_saddle_point_has_a_direction_that_leads_away():
+    """Steps toward (-1, 0) and (1, 0), between which combinations rest at (0, 0)."""
+
+    def step(params):
+        x, y = params["x"]
+        return {"x": np.array([x + 0.1 * (x - x**3), 0.5 * y])}
+
+    chart = Above(-np.inf)
+    rest = at_rest(step, {"x": np.array([0.01, 1.0])}, chart, steps=100, still=1e-9)
+    np.testing.assert_allclose(rest.params["x"], 0.0, atol=1e-8)
+    np.testing.assert_allclose(np.abs(rest.away), [1, 0], atol=1e-3)
+    mode = at_rest(step, {"x": np.array([0.9, 1.0])}, chart, steps=100, still=1e-9)
+    np.testing.assert_allclose(mode.params["x"], [1, 0], atol=1e-8)
+    assert mode.away is None
+
+
 def test_steps_that_run_out_say_so():
     start = {"x": np.array([1.0])}
-    _, steps, distance = at_rest(
+    _, steps, distance, _ = at_rest(
         lambda params: {"x": params["x"] + 1.0}, start, Above(-np.inf), steps=3, still=1e-9
     )
     assert steps == 3
