@@ -1,0 +1,137 @@
+"""The model that a page serves: its fields, and what its users shall know."""
+
+import contextlib
+import dataclasses
+import datetime
+import functools
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from importlib.metadata import version
+
+from bayesgen.app.fields import Cell, Field
+from bayesgen.errors import BayesgenError, BayesgenWarning, CountsAsMissing, InvalidArgument
+from bayesgen.errors.wording import listed
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.page import notes_as_blocks
+from bayesgen.report.subject import named
+
+Row = Mapping[object, Cell]
+MOST_FIELDS = 500
+"""Fields of a form that a person may still read."""
+HOLDS = {
+    "rows": "It holds every row of its fit: who has it has them.",
+    "cells": "It holds no table of rows, but cells of some, or what was predicted of each.",
+    "sums": "It holds counts, means and the like, and no row; prediction sets need rows.",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A row, and the circumstances in which it is judged.
+
+    row: column -> cell. prevalence: of each class; None: that of the model. costs: of decisions,
+    by true and decided class; None: unknown.
+    """
+
+    row: Row
+    prevalence: tuple[float, ...] | None = None
+    costs: dict[tuple, float] | None = None
+
+
+class ServedModel:
+    """A fitted classifier with its fields, its title, and what its users shall know.
+
+    Args:
+        classifier: fitted.
+        title: of the page.
+        notes: on intended use.
+        cost_of: costs of measuring columns, by name.
+
+    Raises:
+        InvalidArgument: a cost of no column; no column, or too many.
+    """
+
+    def __init__(
+        self, classifier: Classifier, title: str, notes: str, cost_of: Mapping[str, float]
+    ) -> None:
+        self.described, self.version = classifier.describe(), version("bayesgen")
+        self.classifier, self.title, self.notes = classifier, title, notes_as_blocks(notes)
+        ranges = self.described.ranges
+        self.fields = [
+            Field(key=key, cost=cost_of.get(str(key)), ranges=ranges, **line)
+            for key, line in self.described.columns.to_dict("index").items()
+        ]
+        self.names = [field.name for field in self.fields]
+        self.form_names = [f"x.{name}" for name in self.names]
+        self.labels: list = classifier.classes_.tolist()
+        if not 0 < len(set(self.names)) == len(self.names) <= MOST_FIELDS:
+            problem = "a form has 1 to {most} fields, each of another name, and the model {found}."
+            raise InvalidArgument(problem, most=MOST_FIELDS, found=len(self.names))
+        if unknown := [name for name in cost_of if name not in self.names]:
+            problem = "cost_of: {name!r} is none of {names}."
+            raise InvalidArgument(problem, name=unknown[0], names=listed(self.names))
+        self.under = functools.lru_cache(maxsize=32)(self._under)
+
+    def _under(self, prevalence: tuple[float, ...] | None) -> Classifier:
+        """Return the classifier in a population of other class frequencies."""
+        if prevalence is None:
+            return self.classifier
+        return self.classifier.with_class_prior(dict(zip(self.labels, prevalence, strict=True)))
+
+    def facts(self) -> dict[str, str]:
+        """Return what a page says of the model, by its heading."""
+        details = self.classifier.report_.details
+        count = [f"{label} {count:,.12g}" for label, count in self.described.classes.items()]
+        loss = details.get("leave-one-out log loss")
+        right = details.get("leave-one-out accuracy")
+        accuracy = "" if right is None else f", {right:.0%} right"
+        scores = "" if loss is None else f"log loss {loss:.3f}{accuracy}, each left out of the fit"
+        return {
+            "model": f"{named(self.classifier)}, bayesgen {self.version}",
+            "rows of the fit": f"{self.described.rows:,.12g}: {', '.join(count)}",
+            "scores": scores or "none were computed of rows left out",
+            "rows of people": HOLDS[self.described.holds],
+            "page of": f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M}; what is typed is "
+            "neither stored nor logged",
+        }
+
+    def table(self, rows: Sequence[Row]) -> list:
+        """Return rows as verbs of the classifier take them, with every column of the fit.
+
+        They are never text alone, which those verbs would read as the path of a file.
+        """
+        if self.fields[0].kind == "text":
+            return [row.get(self.fields[0].key) or "" for row in rows]
+        return [{field.key: row.get(field.key) for field in self.fields} for row in rows]
+
+    def remarks(self, row: Row) -> list[str]:
+        """Return what is odd about the cells of a row."""
+        return [words for f in self.fields if (words := f.remark(row.get(f.key)))]
+
+
+def sentence(problem: BayesgenError | BayesgenWarning) -> str:
+    """Return what is wrong in one line, without what to type in Python."""
+    return " ".join(problem.written("python", cure=False).split())
+
+
+@contextlib.contextmanager
+def remarking(remarks: list[str]) -> Generator[None]:
+    """Add the warnings of the block, and what it is refused by, each once.
+
+    That unseen levels count as missing is said by the field.
+    """
+    with warnings.catch_warnings(record=True) as caught, contextlib.ExitStack() as refused:
+        warnings.simplefilter("always")
+        refused.push(lambda _, error, __: _added(remarks, error))
+        yield
+    for warning in caught:
+        if not isinstance(warning.message, CountsAsMissing):
+            _added(remarks, warning.message)
+
+
+def _added(remarks: list[str], problem: object) -> bool:
+    """Add a sentence of the library, if it is one; return whether it is."""
+    ours = isinstance(problem, BayesgenError | BayesgenWarning)
+    if ours and (words := sentence(problem)) not in remarks:
+        remarks.append(words)
+    return ours
