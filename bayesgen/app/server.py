@@ -179,6 +179,11 @@ def _safe(handler: Callable[[Request], Awaitable[Response]]) -> Callable:
     return answered
 
 
+def prepare(model: ServedModel) -> None:
+    """Ask once, while nobody waits, what a fit computes for its first answers alone."""
+    ONE.submit(_quietly, lambda: [PARTS[name](model, Case({})) for name in ("answer", "strange")])
+
+
 def application(model: ServedModel, hosts: Collection[str]) -> Guard:
     """Return the page of a model as an ASGI application.
 

@@ -150,12 +150,13 @@ def _started(model: ServedModel, sock: socket.socket, hosts: list[str]) -> Servi
     """Return the page of a model, which answers at a socket."""
     from uvicorn import Config, Server
 
-    from bayesgen.app.server import application
+    from bayesgen.app.server import application, prepare
 
     host, port = sock.getsockname()[:2]
     if ipaddress.ip_address(host).is_unspecified:
         host = socket.gethostname()
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    prepare(model)
     config = Config(
         application(model, hosts),
         log_config=None,
