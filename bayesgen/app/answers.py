@@ -71,31 +71,29 @@ def answer(model: ServedModel, case: Case) -> Values:
 
 def strange(model: ServedModel, case: Case) -> Values:
     """Return how typical a row is, and whether it is too strange to believe its probabilities."""
-    remarks: list[str] = []
-    typical = None
-    with remarking(remarks):
+    found: Values = {"typicality": None, "strange": False, "remarks": []}
+    with remarking(found["remarks"]):
         typical = float(model.classifier.typicality(model.table([case.row]))[0])
-    odd = typical is not None and typical < RARE
-    return {"typicality": typical, "strange": odd, "remarks": remarks}
+        found |= {"typicality": typical, "strange": typical < RARE}
+    return found
 
 
 def why(model: ServedModel, case: Case) -> Values:
     """Return the weights of evidence of the fields for the most probable class, largest first."""
     classifier, table = model.under(case.prevalence), model.table([case.row])
-    lines: list[Values] = []
-    remarks: list[str] = []
-    label = classifier.predict(table).tolist()[0]
-    with remarking(remarks):
-        found = classifier.evidence(table, target=label)
-        cells = {field.name: case.row.get(field.key) for field in model.fields}
-        for name, nats in zip(map(str, found), found.iloc[0].tolist(), strict=True):
-            if abs(nats) > LEAST and name != "(prior)":
-                words = {"cell": cells.get(name), "odds": odds(nats)}
-                lines.append({"field": name, "nats": nats, **words})
+    label, lines = classifier.predict(table).tolist()[0], []
     others = [str(other) for other in model.labels if other != label]
     against = others[0] if len(others) == 1 else "the mean of the classes"
-    lines.sort(key=lambda line: -abs(line["nats"]))
-    return {"of": label, "against": against, "weights": lines, "remarks": remarks}
+    found: Values = {"of": label, "against": against, "weights": lines, "remarks": []}
+    with remarking(found["remarks"]):
+        weights = classifier.evidence(table, target=label).drop(columns="(prior)").iloc[0]
+        cells = {field.name: case.row.get(field.key) for field in model.fields}
+        for name, nats in zip(map(str, weights.index), weights.tolist(), strict=True):
+            if abs(nats) > LEAST:
+                words = {"cell": cells.get(name), "odds": odds(nats)}
+                lines.append({"field": name, "nats": nats, **words})
+        lines.sort(key=lambda line: -abs(line["nats"]))
+    return found
 
 
 def odds(nats: float) -> str:
@@ -111,10 +109,10 @@ def next_measurements(model: ServedModel, case: Case) -> Values:
     Without costs of decisions the unit is nats, from which no cost of a field is subtracted.
     """
     classifier, table = model.under(case.prevalence), model.table([case.row])
-    lines: list[Values] = []
-    remarks: list[str] = []
-    priced = case.costs is not None
-    with remarking(remarks):
+    priced, lines = case.costs is not None, []
+    unit = "cost" if priced else "nats"
+    found: Values = {"unit": unit, "fields": lines, "measure_first": None, "remarks": []}
+    with remarking(found["remarks"]):
         values = classifier.feature_value(table, case.costs).iloc[0]
         for field in model.fields:
             value = float(values.get(field.key, math.nan))
@@ -124,9 +122,9 @@ def next_measurements(model: ServedModel, case: Case) -> Values:
                 lines.append({"field": field.name, **words})
         lines.sort(key=lambda line: -line["gain"])
         _add_changes(model, case, lines[:LONGEST])
-    first = lines[0]["field"] if priced and lines and lines[0]["gain"] > 0 else None
-    unit = "cost" if priced else "nats"
-    return {"unit": unit, "fields": lines, "measure_first": first, "remarks": remarks}
+    if priced and lines and lines[0]["gain"] > 0:
+        found["measure_first"] = lines[0]["field"]
+    return found
 
 
 def _add_changes(model: ServedModel, case: Case, lines: list[Values]) -> None:

@@ -1,5 +1,6 @@
 """What stands before every address: the names it is asked under, and headers."""
 
+import contextlib
 import ipaddress
 from collections.abc import Collection
 
@@ -49,15 +50,11 @@ class Guard:
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
         before, _, port = host.rpartition(":")
         name = (before if port.isdigit() and before else host).strip("[]").lower()
-        if name not in self.hosts and not _is_address(name):
+        here = name in self.hosts
+        with contextlib.suppress(ValueError):
+            here = here or bool(ipaddress.ip_address(name))
+        if not here:
             return JSONResponse({"error": "this page does not answer under that name"}, 421)
         if origin and origin.partition("://")[2].lower() != host.lower():
             return JSONResponse({"error": "another site may not ask this page"}, 403)
         return self.app
-
-
-def _is_address(name: str) -> bool:
-    try:
-        return bool(ipaddress.ip_address(name))
-    except ValueError:
-        return False

@@ -12,6 +12,7 @@ from bayesgen.app.fields import Cell, Field
 from bayesgen.errors import BayesgenError, BayesgenWarning, CountsAsMissing, InvalidArgument
 from bayesgen.errors.wording import listed
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.judged_rows import ACCURACY, LOSS
 from bayesgen.page import notes_as_blocks
 from bayesgen.report.subject import named
 
@@ -80,19 +81,19 @@ class ServedModel:
 
     def facts(self) -> dict[str, str]:
         """Return what a page says of the model, by its heading."""
-        details = self.classifier.report_.details
-        count = [f"{label} {count:,.12g}" for label, count in self.described.classes.items()]
-        loss = details.get("leave-one-out log loss")
-        right = details.get("leave-one-out accuracy")
-        accuracy = "" if right is None else f", {right:.0%} right"
-        scores = "" if loss is None else f"log loss {loss:.3f}{accuracy}, each left out of the fit"
+        details, classes = self.classifier.report_.details, self.described.classes
+        counts = ", ".join(f"{label} {count:,.12g}" for label, count in classes.items())
+        scores = "none were computed of rows left out"
+        if (loss := details.get(LOSS)) is not None:
+            right = f", {details[ACCURACY]:.0%} right" if ACCURACY in details else ""
+            scores = f"log loss {loss:.3f}{right}, each row left out of the fit"
+        now = f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M}"
         return {
             "model": f"{named(self.classifier)}, bayesgen {self.version}",
-            "rows of the fit": f"{self.described.rows:,.12g}: {', '.join(count)}",
-            "scores": scores or "none were computed of rows left out",
+            "rows of the fit": f"{self.described.rows:,.12g}: {counts}",
+            "scores": scores,
             "rows of people": HOLDS[self.described.holds],
-            "page of": f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M}; what is typed is "
-            "neither stored nor logged",
+            "page of": f"{now}; what is typed is neither stored nor logged",
         }
 
     def table(self, rows: Sequence[Row]) -> list:
@@ -116,22 +117,16 @@ def sentence(problem: BayesgenError | BayesgenWarning) -> str:
 
 @contextlib.contextmanager
 def remarking(remarks: list[str]) -> Generator[None]:
-    """Add the warnings of the block, and what it is refused by, each once.
+    """Add to remarks what the block is refused by, or warns of, each once.
 
     That unseen levels count as missing is said by the field.
     """
-    with warnings.catch_warnings(record=True) as caught, contextlib.ExitStack() as refused:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        refused.push(lambda _, error, __: _added(remarks, error))
-        yield
-    for warning in caught:
-        if not isinstance(warning.message, CountsAsMissing):
-            _added(remarks, warning.message)
-
-
-def _added(remarks: list[str], problem: object) -> bool:
-    """Add a sentence of the library, if it is one; return whether it is."""
-    ours = isinstance(problem, BayesgenError | BayesgenWarning)
-    if ours and (words := sentence(problem)) not in remarks:
-        remarks.append(words)
-    return ours
+        try:
+            yield
+        except BayesgenError as error:
+            remarks.append(sentence(error))
+    found = [w.message for w in caught if isinstance(w.message, BayesgenWarning)]
+    words = [sentence(warning) for warning in found if not isinstance(warning, CountsAsMissing)]
+    remarks[:] = dict.fromkeys([*remarks, *words])

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bayesgen import arguments
 from bayesgen.app.model import ServedModel
@@ -16,9 +16,6 @@ from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.packages import require_pages
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.report.subject import named
-
-if TYPE_CHECKING:
-    from uvicorn import Server
 
 LOCAL = "127.0.0.1"
 PORT, MOST_PORT = 8000, 65535
@@ -33,21 +30,30 @@ class Serving:
         address: of the page.
     """
 
-    def __init__(self, address: str, server: "Server", sock: socket.socket) -> None:
-        self.address, self._server = address, server
+    def __init__(self, model: ServedModel, sock: socket.socket, hosts: list[str]) -> None:
+        from uvicorn import Config, Server
+
+        from bayesgen.app.server import application, prepare
+
+        host, port = sock.getsockname()[:2]
+        host = socket.gethostname() if ipaddress.ip_address(host).is_unspecified else host
+        self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        prepare(model)
+        quiet: Any = {"log_config": None, "log_level": "critical", "access_log": False}
+        bounds: Any = {"limit_concurrency": CONNECTIONS, "timeout_graceful_shutdown": 1}
+        app = application(model, hosts)
+        self._server = Server(Config(app, server_header=False, **quiet, **bounds))
         sockets = {"sockets": [sock]}
-        self._thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
+        self._thread = threading.Thread(target=self._server.run, kwargs=sockets, daemon=True)
         self._thread.start()
-        while not server.started and self._thread.is_alive():
+        while not self._server.started and self._thread.is_alive():
             time.sleep(0.01)
 
     def wait(self) -> None:
         """Wait until the page is stopped, or Ctrl-C."""
-        try:
+        with self:
             while self._thread.is_alive():
                 self._thread.join(0.5)
-        finally:
-            self.stop()
 
     def stop(self) -> None:
         """Stop the page."""
@@ -118,7 +124,7 @@ def serve(
     wait = arguments.one_of("wait", wait, [None, True, False])
     wait = not hasattr(sys, "ps1") if wait is None else wait
     model = ServedModel(clf, named(clf) if title is None else title, notes, cost_of or {})
-    page = _started(model, _listening(host, port), [host, socket.gethostname(), *served_as])
+    page = Serving(model, _listening(host, port), [host, socket.gethostname(), *served_as])
     if wait:
         print(f"bayesgen: {model.title} is at {page.address} (Ctrl-C ends it)", flush=True)
         page.wait()
@@ -144,26 +150,3 @@ def _listening(host: str, port: int) -> socket.socket:
         raise InvalidArgument(
             problem, cure, host=host, port=port, reason=reason.lower(), other=other
         ) from None
-
-
-def _started(model: ServedModel, sock: socket.socket, hosts: list[str]) -> Serving:
-    """Return the page of a model, which answers at a socket."""
-    from uvicorn import Config, Server
-
-    from bayesgen.app.server import application, prepare
-
-    host, port = sock.getsockname()[:2]
-    if ipaddress.ip_address(host).is_unspecified:
-        host = socket.gethostname()
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    prepare(model)
-    config = Config(
-        application(model, hosts),
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=CONNECTIONS,
-        timeout_graceful_shutdown=1,
-    )
-    return Serving(address, Server(config), sock)

@@ -240,7 +240,7 @@ def test_the_page_says_what_a_file_of_it_needs(titanic):
         "Who survived",
         "naive Bayes, bayesgen " + bg.__version__,
         "1,309: no 809, yes 500",
-        "log loss 0.480, 78% right, each left out of the fit",
+        "log loss 0.480, 78% right, each row left out of the fit",
         "every row of its fit",
         time.strftime("%Y-%m-%d"),
         "For teaching.",
