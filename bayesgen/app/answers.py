@@ -20,7 +20,7 @@ LEAST = 0.02
 """Nats of evidence that are a line: 1.02 times the odds."""
 LONGEST = 12
 """Lines of a list."""
-VALUES = 24
+VALUES = 100
 """Drawn values of each empty field."""
 
 
