@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import math
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from importlib.metadata import version
@@ -53,7 +54,7 @@ class ServedModel:
     """
 
     def __init__(
-        self, classifier: Classifier, title: str, notes: str, cost_of: Mapping[str, float]
+        self, classifier: Classifier, title: str, notes: str, cost_of: Mapping[str, float | int]
     ) -> None:
         self.described, self.version = classifier.describe(), version("bayesgen")
         self.classifier, self.title, self.notes = classifier, title, notes_as_blocks(notes)
@@ -68,9 +69,10 @@ class ServedModel:
         if not 0 < len(set(self.names)) == len(self.names) <= MOST_FIELDS:
             problem = "a form has 1 to {most} fields, each of another name, and the model {found}."
             raise InvalidArgument(problem, most=MOST_FIELDS, found=len(self.names))
-        if unknown := [name for name in cost_of if name not in self.names]:
-            problem = "cost_of: {name!r} is none of {names}."
-            raise InvalidArgument(problem, name=unknown[0], names=listed(self.names))
+        for name, cost in cost_of.items():
+            if name not in self.names or not 0 <= cost < math.inf:
+                problem = "cost_of: {name!r}={cost!r} is no cost of at least 0 of one of {names}."
+                raise InvalidArgument(problem, name=name, cost=cost, names=listed(self.names))
         self.under = functools.lru_cache(maxsize=32)(self._under)
 
     def _under(self, prevalence: tuple[float, ...] | None) -> Classifier:

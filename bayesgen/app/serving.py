@@ -82,7 +82,7 @@ def serve(
     port: int = PORT,
     title: str | None = None,
     notes: str = "",
-    cost_of: Mapping[str, float] | None = None,
+    cost_of: Mapping[str, float | int] | None = None,
     served_as: Sequence[str] = (),
     wait: bool | None = None,
 ) -> Serving:

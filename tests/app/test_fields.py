@@ -118,8 +118,9 @@ def test_hints_and_choices(fields):
 
 
 def test_costs_of_no_column_and_forms_that_nobody_reads_are_refused(titanic):
-    with pytest.raises(InvalidArgument, match="cost_of: 'agee' is none of 'sex', 'age'"):
-        served(titanic, cost_of={"agee": 1.0})
+    for name, cost in (("agee", 1.0), ("age", -1.0), ("age", math.nan), ("age", math.inf)):
+        with pytest.raises(InvalidArgument, match=f"cost_of: '{name}'=.* of one of 'sex', 'age'"):
+            served(titanic, cost_of={name: cost})
     wide = np.random.default_rng(0).normal(size=(20, 501))
     with pytest.raises(InvalidArgument, match="1 to 500 fields"):
         served(bg.NaiveBayes(inference="mle").fit(wide, [0, 1] * 10))

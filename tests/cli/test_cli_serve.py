@@ -91,7 +91,7 @@ def test_rows_are_fitted_and_served(tennis, tmp_path):
         (["absent.bgm"], "neither a file nor a bundled data set"),
         (["{rows}"], "which column of"),
         (["{model}", "--cost-of", "wind=-1"], "is no column and the cost of measuring it"),
-        (["{model}", "--cost-of", "windy=1"], "cost_of: 'windy' is none of"),
+        (["{model}", "--cost-of", "windy=1"], "cost_of: 'windy'=1.0 is no cost"),
         (["{model}", "--port", "70000"], "Must be <= 65535"),
         (["{model}", "--host", "999.1.1.1"], "no page can answer at 999.1.1.1"),
     ],
