@@ -21,9 +21,9 @@ Row = Mapping[object, Cell]
 MOST_FIELDS = 500
 """Fields of a form that a person may still read."""
 HOLDS = {
-    "rows": "It holds every row of its fit: who has it has them.",
-    "cells": "It holds no table of rows, but cells of some, or what was predicted of each.",
-    "sums": "It holds counts, means and the like, and no row; prediction sets need rows.",
+    "rows": "every row of its fit, which whoever has the model has too.",
+    "cells": "no table of them, but cells of some, or what was predicted of each.",
+    "sums": "none, but counts, means and the like; prediction sets need rows.",
 }
 
 
@@ -94,7 +94,7 @@ class ServedModel:
             "model": f"{named(self.classifier)}, bayesgen {self.version}",
             "rows of the fit": f"{self.described.rows:,.12g}: {counts}",
             "scores": scores,
-            "rows of people": HOLDS[self.described.holds],
+            "rows it holds": HOLDS[self.described.holds],
             "page of": f"{now}; what is typed is neither stored nor logged",
         }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from bayesgen.cli import options
+from bayesgen.cli import options, printing
 
 
 def serve_page(
@@ -46,6 +46,7 @@ def serve_page(
             the name of this machine, separated by commas.
     """
     from bayesgen.app import serve
+    from bayesgen.app.model import HOLDS
     from bayesgen.cli.data import LabelledData
     from bayesgen.cli.stated import new_classifier
     from bayesgen.errors.packages import require_pages
@@ -60,6 +61,7 @@ def serve_page(
         X, y, _ = rows.rows()
         rows.print_first(read_table(X), json=False)
         classifier, title = new_classifier("stacked", "auto", seed).fit(X, y), rows.title
+    printing.print_notes([f"what {title} holds of rows: {HOLDS[classifier.describe().holds]}"])
     # of a service that is stopped, as Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)

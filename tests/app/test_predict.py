@@ -218,11 +218,11 @@ def test_a_loaded_model_answers_as_the_saved_one_and_says_what_it_holds(tmp_path
         ]
     assert found[0] == found[1]
     assert "every row of its fit" in before.get("/").text
-    assert "cells of some" in after.get("/").text
+    assert "but cells of some" in after.get("/").text
     naive = bg.NaiveBayes().fit(*TITANIC)
     naive.save(tmp_path / "n.bgm")
     loaded = Client(bg.load(tmp_path / "n.bgm"))
-    assert "and no row" in loaded.get("/").text
+    assert "none, but counts" in loaded.get("/").text
     body = loaded.rows({"age": 3}).json()
     assert body["answers"][0]["set"] is None and "needs the rows of the fit" in body["remarks"][0]
     assert json.dumps(body)
