@@ -19,6 +19,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
 
 import bayesgen as bg
+from bayesgen.inference import Misfit
 
 PROB, DOUBT = 0.9, 0.1
 SIZES, FRESH = (100, 500), 500
@@ -128,7 +129,10 @@ def tabulate(truths: Mapping[str, Maker], sizes: Sequence[int], words: str) -> N
     parser.add_argument("truths", nargs="*", metavar="TRUTH", help=f"of: {', '.join(truths)}")
     parser.add_argument("--tables", type=int, default=20)
     parser.add_argument("--rows", type=int, nargs="*", default=sizes)
+    parser.add_argument("--without-misfit", action="store_true", help="draws as members have them")
     options = parser.parse_args()
+    if options.without_misfit:
+        Misfit.spread = lambda self, draws, observed, seed: draws
     print("| truth | rows | coverage | mean width | predict_proba to mean of draws |")
     print("| --- | --- | --- | --- | --- |")
     for kind in options.truths or truths:

@@ -1,23 +1,25 @@
 r"""Misfit: by how much the log-odds of a model differ from the truth, from rows left out.
 
-The difference f is a function of the columns, centered, main effects and products of two:
+The difference is f = f_1 + f_2, each centered, normal, and of a variance v that is learned:
 
-    f ~ GP(0, s K),  K(x, x') = sum_j k_j + sum_{i < j} k_i k_j,  k_j(x, x') = [x_j = x'_j] / p - 1,
+* f_1 is a sum of functions of single columns and of pairs of these,
+* f_2 is constant in the leaves of a forest: what columns do together, wherever it changes.
 
-with p the fraction of the level x_j; numbers are cut at their terciles. Residuals r of left-out
-rows, labels minus probabilities, then have E r_i r_j = c(v) v_i v_j s K_ij to first order, so that
-the variance v of f is estimated without bias by sums over pairs of rows (a score test of a random
-effect), whatever products f is made of. c(v) = 1 / (1 + pi v / 8) is what the logistic function
-loses when its argument has variance v. The posterior of v, a normal times a half-normal prior of
-the standard deviation, is on a grid.
+Residuals r of left-out rows, labels minus probabilities, have E r_i r_j = v C_i C_j K_ij to first
+order, with K the kernel of f (`residual_kernels.py`) and C_i the covariance of the label. A sum
+over pairs of rows thus tells v (a score test of a random effect). Of f_1, v is multiplied by
+c(v) = 1 / (1 + pi v / 8), what the logistic function loses when its argument has variance v; of
+f_2 it is not, since the kernel of leaves is rougher than most functions, which overstates v. The
+posterior of the standard deviation, whose prior is half-normal, is on a grid. f_2 is 0 with prior
+probability 1/2: a model mostly has the interactions that matter.
 
-n rows leave v / (1 + v h / D) of it unknown: D functions, of which each has variance v / D and the
-information h of the rows.
+n rows leave a part of v unknown. Of f_1, that is v / (1 + v h / D): D functions, of which each has
+variance v / D and the information h of the rows. Of f_2, it is the mean variance that a Gaussian
+process has left at the rows if the forest has joined the model, and all of v if it has not.
 
 Source: Lin (1997), Variance component testing in generalised linear models with random effects,
-Biometrika 84, 309-326; Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS
-of zero mean functions, Journal of Multivariate Analysis 115, 57-67; MacKay (1992), Neural
-Computation 4, 720-736 (averages of the logistic function).
+Biometrika 84, 309-326; MacKay (1992), Neural Computation 4, 720-736 (averages of the logistic
+function); Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, chapter 3.
 """
 
 import dataclasses
@@ -29,8 +31,15 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from bayesgen.inference.class_draws import ClassDraws, cached_rows, softmax
+from bayesgen.inference.residual_kernels import (
+    ColumnKernel,
+    LeafKernel,
+    PairSums,
+    n_functions,
+    pair_sums,
+)
 from bayesgen.interactions import Cell
-from bayesgen.likelihoods.base import Arrays, is_missing, row_chunks
+from bayesgen.likelihoods.base import Arrays, is_missing
 from bayesgen.membership import expected, shares_of
 from bayesgen.typing import Encoded, Joint, Membership, Weights
 
@@ -38,8 +47,12 @@ SDS = np.linspace(0, 3, 61)
 """Standard deviations of log-odds that are averaged over."""
 SCALE = 1.0
 """Standard deviation of their half-normal prior."""
-PAIRED_FLOATS = 1_000_000
-"""Pairs of rows that are held at once: 8 MB."""
+ABSENT = 0.5
+"""Prior probability that nothing is constant in leaves which the model lacks."""
+LEVELS = 200
+"""Standard deviations of the sum of both, evenly spaced in probability."""
+REPEATS = 8
+"""Normal numbers that one draw is moved by: of 100 draws quantiles are those of 800."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,37 +93,38 @@ class Misfit(Arrays):
         from scipy.stats import qmc
 
         each = np.moveaxis(draws.probs, 0, -1)
-        n_classes, n_draws = each.shape[1:]
-        # evenly spread over the draws of any member, which are in the order of their probabilities
+        n_classes, n_draws = each.shape[1], REPEATS * each.shape[2]
+        # one after another, so that they are evenly spread over every few draws
         *levels, level = qmc.Halton(n_classes + 1, seed=seed).random(n_draws).T
         sd = self.sd[np.searchsorted(self.weight.cumsum()[:-1], level)]
         noise = ndtri(np.stack(levels)) / np.sqrt(2)
-        out = np.empty(each.shape)
-        for rows in cached_rows(each):
+        out = np.empty((*each.shape[:2], n_draws))
+        for rows in cached_rows(out):
             logs = out[rows]
             with np.errstate(divide="ignore"):
-                np.log(each[rows], out=logs)
+                logs[:] = np.repeat(np.log(each[rows]), REPEATS, axis=-1)
             sd_of_rows = sd * np.sqrt(observed[rows, None, None])
             # a mean over noise is nearer to even probabilities
             logs *= 1 / np.sqrt(_flattening(sd_of_rows**2))
             logs += noise * sd_of_rows
             softmax(logs)
-        return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0))
+        weight = np.repeat(draws.weight, REPEATS, axis=0) / REPEATS
+        return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0), weight=weight)
 
 
-def n_functions(of_columns: Float[np.ndarray, "*row column"]) -> Float[np.ndarray, "*row"]:
-    """Return the number of functions of single columns and of pairs, from those of each column."""
-    total = of_columns.sum(axis=-1)
-    return np.asarray(total + (total**2 - (of_columns**2).sum(axis=-1)) / 2)
-
-
-def _flattening(variance: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+def _flattening(variance: Float[np.ndarray, "..."] | float) -> Float[np.ndarray, "..."]:
     """Return how far a logistic curve is flattened by noise of its argument, squared."""
-    return 1 / (1 + np.pi / 8 * variance)
+    return np.asarray(1 / (1 + np.pi / 8 * variance))
 
 
 def learned_misfit(
-    columns: Sequence[Int[np.ndarray, " row"]], log_proba: Joint, y: Membership, weight: Weights
+    columns: Sequence[Int[np.ndarray, " row"]],
+    log_proba: Joint,
+    y: Membership,
+    weight: Weights,
+    leaves: LeafKernel | None = None,
+    *,
+    joined: bool = False,
 ) -> Misfit:
     """Return the misfit of a model.
 
@@ -119,83 +133,75 @@ def learned_misfit(
         log_proba: log class probabilities of each row without it.
         y: class codes, or shares of the classes.
         weight: of the rows.
+        leaves: which rows a forest has in its leaves together.
+        joined: whether this forest has become a part of the model since.
     """
     proba, n_classes = np.exp(log_proba), log_proba.shape[1]
     # a row whose class is impossible without it is no residual of the others
     weight = np.where(expected(np.where(proba > 0, 0.0, -1.0), y) == 0, weight, 0.0)
     residual = shares_of(y, n_classes) - proba
-    kernel = _Kernel.of(columns, weight)
-    product, scale, square = kernel.sums(residual, proba, weight)
-    information = weight @ (proba * (1 - proba)).sum(axis=1) / (n_classes - 1)
-    # two independent logits make log-odds of twice the variance
-    variance = SDS**2 / 2
-    mean = scale * variance * _flattening(SDS**2)
-    score = -((product - mean) ** 2) / (4 * square) if square > 0 else np.zeros(len(SDS))
-    score -= 0.5 * (SDS / SCALE) ** 2
-    share = np.exp(score - score.max())
-    size = max(float(n_functions(kernel.functions)), 1.0)
-    unknown = 1 + variance * information * _flattening(SDS**2) / size
-    return Misfit(SDS / np.sqrt(unknown), share / share.sum(), kernel.functions)
+    of_columns = ColumnKernel.of(columns, weight)
+    kernels = [of_columns] if leaves is None else [of_columns, leaves]
+    sums, *of_leaves = pair_sums(kernels, residual, proba, weight)
+    # what a row tells of the logit of a class
+    information = weight * (proba * (1 - proba)).sum(axis=1) / (n_classes - 1)
+    size = max(float(n_functions(of_columns.functions)), 1.0)
+    unknown = 1 + SDS**2 / 2 * information.sum() * _flattening(SDS**2) / size
+    # whatever functions of columns f_1 is made of, a mean over pairs of f f' K is v
+    share = _posterior(sums, sums.pairs * SDS**2 / 2 * _flattening(SDS**2))
+    sd = SDS / np.sqrt(unknown)
+    if leaves is not None:
+        present = _posterior(of_leaves[0], of_leaves[0].square * SDS**2 / 2, absent=ABSENT)
+        left = _left(leaves, present, information) if joined else SDS
+        sd, share = _of_sum(sd, share, left, present)
+    return Misfit(sd, share, of_columns.functions)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Kernel:
-    """The kernel K of rows: sums over columns of k_j and k_j^2 are products of these matrices.
+def _left(
+    leaves: LeafKernel, share: Float[np.ndarray, " sd"], information: Weights
+) -> Float[np.ndarray, " sd"]:
+    """Return the standard deviations that rows leave of SDS, if a forest has learned from them.
 
-    level: which level of which column a row has. observed: which columns. fraction: of each level.
-    functions: how many each column has, of which K is the covariance.
+    share: posterior weights of SDS. information: of each row.
     """
+    if not share[1:].any():
+        return SDS
+    variance = float(share[1:] @ SDS[1:] ** 2 / share[1:].sum())
+    unlearned = leaves.unlearned(information * _flattening(variance), variance / 2)
+    told = SDS**2 * _flattening(SDS**2) / (variance * _flattening(variance))
+    return SDS / np.sqrt(1 + (1 / unlearned - 1) * told)
 
-    level: Float[np.ndarray, "row level"]
-    observed: Float[np.ndarray, "row column"]
-    fraction: Float[np.ndarray, " level"]
-    functions: Float[np.ndarray, " column"]
 
-    @classmethod
-    def of(cls, columns: Sequence[Int[np.ndarray, " row"]], weight: Weights) -> "_Kernel":
-        """Return the kernel of rows of these columns."""
-        levels, fractions, sizes = [np.empty((len(weight), 0))], [np.empty(0)], []
-        for codes in columns:
-            level = (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(float)
-            count = weight @ level
-            seen = count > 0
-            levels.append(level[:, seen])
-            fractions.append(count[seen] / count.sum())
-            sizes.append(max(seen.sum() - 1.0, 0.0))
-        observed = np.stack([codes >= 0 for codes in columns], axis=1).astype(float)
-        return cls(
-            np.concatenate(levels, axis=1), observed, np.concatenate(fractions), np.array(sizes)
-        )
+def _posterior(
+    sums: PairSums, mean: Float[np.ndarray, " sd"], absent: float = 0.0
+) -> Float[np.ndarray, " sd"]:
+    """Return posterior weights of SDS.
 
-    def sums(
-        self,
-        residual: Float[np.ndarray, "row class"],
-        proba: Joint,
-        weight: Weights,
-    ) -> tuple[float, float, float]:
-        """Return sums over pairs of rows: of K r r', of the covariances' C C', and of K^2 C C'.
+    mean: of the sum of products of residuals, given each; two independent logits make log-odds of
+    twice their variance. absent: prior probability of 0, beside the half-normal.
+    """
+    prior = np.exp(-0.5 * (SDS / SCALE) ** 2)
+    prior *= (1 - absent) / prior.sum()
+    prior[0] += absent
+    log_posterior = np.log(prior)
+    if sums.square > 0:
+        log_posterior -= (sums.product - mean) ** 2 / (4 * sums.square)
+    share = np.exp(log_posterior - log_posterior.max())
+    return share / share.sum()
 
-        With C = diag(p) - p p' the sum of the entries of C_i times those of C_j is that of the
-        diagonals and (p_i' p_j)^2 less its own diagonal. A row of weight w is w rows, which are
-        pairs too.
-        """
-        sums, variance, own = np.zeros(3), proba * (1 - proba), proba**2
-        diagonal, signed = np.hstack([variance, own]), np.hstack([variance, -own])
-        odds, once = self.level / self.fraction, np.arange(len(weight))
-        for part in row_chunks(len(weight), max(1, PAIRED_FLOATS // max(len(weight), 1))):
-            both = self.observed[part] @ self.observed.T
-            first = odds[part] @ self.level.T - both
-            squares = (odds[part] * (1 / self.fraction - 2)) @ self.level.T + both
-            kernel = first + (first**2 - squares) / 2
-            pairs = weight[part, None] * weight
-            pairs[once[: len(pairs)], once[part]] -= weight[part]
-            products = (proba[part] @ proba.T) ** 2
-            products += diagonal[part] @ signed.T
-            products *= pairs
-            sums += (
-                (pairs * kernel * (residual[part] @ residual.T)).sum(),
-                products.sum(),
-                (products * kernel**2).sum(),
-            )
-        product, scale, square = sums.tolist()
-        return product, scale, square
+
+def _of_sum(
+    one: Float[np.ndarray, " sd"],
+    of_one: Float[np.ndarray, " sd"],
+    other: Float[np.ndarray, " sd"],
+    of_other: Float[np.ndarray, " sd"],
+) -> tuple[Float[np.ndarray, " level"], Float[np.ndarray, " level"]]:
+    """Return standard deviations of a sum, evenly spaced in probability.
+
+    one, other: standard deviations of two functions. of_one, of_other: their weights.
+    """
+    sd, share = np.hypot(one[:, None], other).ravel(), np.outer(of_one, of_other).ravel()
+    order = np.argsort(sd, kind="stable")
+    level = (np.arange(LEVELS) + 0.5) / LEVELS
+    at = np.minimum(np.searchsorted(share[order].cumsum(), level), len(sd) - 1)
+    return sd[order][at], np.full(LEVELS, 1 / LEVELS)

@@ -1,7 +1,7 @@
 r"""A forest of classification trees with Dirichlet leaves, as one part of a log-linear pool.
 
-Every tree is grown on a bootstrap sample of the rows, with Gini's criterion and a random subset of
-the columns at each split. The class of a row in a leaf has a Dirichlet prior of strength
+Trees of two kinds, with few and with many columns tried at each split, are grown on bootstrap
+samples of the rows (`growing.py`). The class of a row in a leaf has a Dirichlet prior of strength
 LEAF_ROWS around the class fractions pi of all rows, so that
 
     p(y = k given x) = mean over trees of (c_k + a pi_k) / (sum_j c_j + a),  a = LEAF_ROWS,
@@ -18,9 +18,7 @@ The rows of a bootstrap sample are Poisson counts of mean weight, so that a row 
 a third of the trees: left out, it is predicted by these alone. That is a prediction without the
 row, by a forest of fewer trees; it is not the refit without it.
 
-Counts are drawn for rows, and columns are tried, in an order and a direction that their content
-determines (`content_order.py`): other names, another order and x in place of -x grow the same
-trees.
+Other names, another order and x in place of -x grow the same trees.
 
 Source: Breiman (2001), Machine Learning 45, 5-32; Correia, Peharz and de Campos (2020), Joints in
 random forests, Advances in Neural Information Processing Systems 33; Oza and Russell (2001), Online
@@ -34,30 +32,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from bayesgen.interactions.content_order import ContentOrder
+from bayesgen.interactions.growing import LEAF_ROWS, Growing
 from bayesgen.interactions.term import Cell, Term
 from bayesgen.likelihoods.base import is_missing, row_chunks
-from bayesgen.likelihoods.distinct_rows import Rows, gather
+from bayesgen.likelihoods.distinct_rows import gather
 from bayesgen.membership import Entries
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Numbers, Weights
 
-TREES = 100
-"""With 400 the mean log loss of 18 tables was lower by .0006."""
-LEAF_ROWS = 1.0
-"""Prior strength of the class fractions in a leaf, in rows: .3 and 2 were as good within .0004."""
 CHUNK = 512
 """Rows that go down all trees at once."""
 STEPS = 4
 """Steps down the trees between two looks for rows that have reached a leaf."""
 DRAWN_FLOATS = 4_000_000
 """Probabilities of leaves by draw that are held at once: 32 MB."""
-HALFWAY = 0.5 + 1e-7
-"""Place of a threshold between neighbors, from the lower one in the direction in which the column
-is read. A value halfway between them, as 1.5 is between whole numbers, goes with the lower one
-however the threshold is rounded."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,24 +120,21 @@ class Forest(Term):
         entries, x = Entries.of(y, weight), features(cells, encoded)
         x = x if y.ndim == 1 else x[entries.row]
         rows = gather(x, entries.code, entries.weight, n_classes)
-        rng = np.random.default_rng(seed)
-        ranks = _Ranks.of(rows)
-        bag = np.empty((TREES, len(rows.y)), dtype=int)
-        bag[:, ranks.order] = rng.poisson(rows.weight[ranks.order], bag.shape)
-        nodes: list[dict[str, np.ndarray]] = []
-        roots, start = [], 0
-        for count in bag[:, ranks.order]:
-            tree = _tree(ranks, count, rng)
-            tree["child"] = np.where(tree["column"] >= 0, tree["child"] + start, -1)
-            roots.append(start)
-            start += len(tree["column"])
-            nodes.append(tree)
+        growing = Growing.of(rows, seed)
+        trees, ranks = growing.trees(), growing.ranks
+        bag = np.empty((len(trees), len(rows.y)), dtype=int)
+        bag[:, ranks.order] = [tree.count for tree in trees]
+        nodes = [tree.nodes(ranks) for tree in trees]
+        size = np.array([len(tree["column"]) for tree in nodes])
+        root = np.cumsum(size) - size
         arrays = {name: np.concatenate([tree[name] for tree in nodes]) for name in nodes[0]}
+        inner = arrays["column"] >= 0
+        arrays["child"] = np.where(inner, arrays["child"] + np.repeat(root, size), -1)
         empty = np.empty(0, dtype=int)
         forest = cls(
             tuple(cells),
             **arrays,
-            root=np.array(roots),
+            root=root,
             leaf=empty,
             row=empty,
             mass=np.empty(0),
@@ -275,23 +262,42 @@ class Forest(Term):
         out, less, start = [], [], 0
         for x, (row, tree, leaf, share) in self._chunks(encoded):
             part = slice(start, start := start + len(x))
-            lost, outside = np.zeros((len(x), self.n_classes)), np.empty(0)
-            for turn, rows in enumerate(Entries.in_turn(y[part], away[part])):
-                entry = row_positions(self.key, rows.of_rows(x), rows.code)
-                known = np.maximum(entry, 0)
-                gone = np.where(entry >= 0, rows.weight, 0.0)
-                stays = np.clip(1 - gone / self.weight[known], 0.0, 1.0)
-                spared = stays ** self.bag[:, known]
-                if turn:
-                    outside[:, rows.row] *= spared
-                else:  # every row has a first class
-                    outside = spared
-                lost[rows.row, rows.code] = gone
+            outside, lost = self._spared(x, y[part], away[part])
             spoken = outside.mean(axis=0)
             share = share * (outside / np.where(spoken > 0, spoken, 1.0))[tree, row]
             out.append((self._means(row, tree, leaf, share, len(x)) @ self._leaves_alone).toarray())
             less.append(lost)
         return self._log_ratio(np.concatenate(out), self._fractions(np.concatenate(less)))
+
+    def _spared(
+        self, x: Numbers, y: Membership, away: Weights
+    ) -> tuple[Float[np.ndarray, "tree row"], Float[np.ndarray, "row class"]]:
+        """Return how likely a row is out of each bag, and what its classes lose by that."""
+        lost, outside = np.zeros((len(x), self.n_classes)), np.empty(0)
+        for turn, rows in enumerate(Entries.in_turn(y, away)):
+            entry = row_positions(self.key, rows.of_rows(x), rows.code)
+            known = np.maximum(entry, 0)
+            gone = np.where(entry >= 0, rows.weight, 0.0)
+            stays = np.clip(1 - gone / self.weight[known], 0.0, 1.0)
+            spared = stays ** self.bag[:, known]
+            if turn:
+                outside[:, rows.row] *= spared
+            else:  # every row has a first class
+                outside = spared
+            lost[rows.row, rows.code] = gone
+        return outside, lost
+
+    def outside(
+        self, encoded: Encoded, y: Membership, away: Weights
+    ) -> Float[np.ndarray, "tree row"]:
+        """Return how likely a row is out of the bag of each tree; see `left_out`."""
+        return self._spared(features(self.cells, encoded), y, away)[0]
+
+    def inside(self, encoded: Encoded) -> csr_array:
+        """Return which share of each row is in each leaf of every tree, (row, node)."""
+        x = features(self.cells, encoded)
+        row, _, leaf, share = self._places(x)
+        return csr_array((share, (row, leaf)), (len(x), len(self.column)))
 
     def draws(
         self, rng: np.random.Generator, n: int
@@ -427,155 +433,3 @@ def origins(cells: Sequence[Cell], origin: Mapping[str, np.ndarray]) -> np.ndarr
             for cell in cells
         ]
     )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Gaps:
-    """The missing cells of ranks, column by column, and the observed ones of the same columns.
-
-    row, column: of the missing cells. which: of these columns each is in. seen: row of each
-    observed cell. rank: of it. start: where the observed cells of each column begin.
-    """
-
-    row: Int[np.ndarray, " gap"]
-    column: Int[np.ndarray, " gap"]
-    which: Int[np.ndarray, " gap"]
-    seen: Int[np.ndarray, " cell"]
-    rank: Num[np.ndarray, " cell"]
-    start: Int[np.ndarray, " column"]
-
-    @classmethod
-    def of(cls, ranks: Num[np.ndarray, "row varying"]) -> "_Gaps":
-        """Return the missing cells of ranks, -1."""
-        missing = (ranks < 0).T
-        columns = np.flatnonzero(missing.any(axis=1))
-        which, row = np.nonzero(missing[columns])
-        of_seen, seen = np.nonzero(~missing[columns])
-        start = np.searchsorted(of_seen, np.arange(len(columns)))
-        return cls(row, columns[which], which, seen, ranks[seen, columns[of_seen]], start)
-
-    def drawn(
-        self, count: Int[np.ndarray, " row"], rng: np.random.Generator
-    ) -> Num[np.ndarray, " gap"]:
-        """Return ranks of the missing cells, drawn from those of the rows in a bag."""
-        each = count[self.seen]
-        total = np.add.reduceat(each, self.start)
-        if not total.all():  # no row of the bag has the cell: from all rows
-            size = np.diff(self.start, append=len(each))
-            each = np.where(np.repeat(total, size) > 0, each, 1)
-            total = np.where(total > 0, total, size)
-        upto = each.cumsum()
-        before = upto[self.start] - each[self.start]
-        at = before[self.which] + rng.random(len(self.row)) * total[self.which]
-        place = np.maximum(np.searchsorted(upto, at), self.start[self.which])
-        return self.rank[place]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Ranks:
-    """Rows with the rank of each value among the distinct values of its column.
-
-    Trees are grown on ranks: no unit, and no difference below single precision, matters. Rows, the
-    features that vary, and classes are in the order that their content determines, and features are
-    read in its direction.
-
-    ranks: (row, varying); of missing cells -1. y: class of each row. order: positions of the rows.
-    varying: which features vary. reflected: which of these are read from the highest value down.
-    values: distinct ones, rising, feature by feature. start, size: where those of each feature
-    begin, and how many there are.
-    """
-
-    ranks: Num[np.ndarray, "row varying"]
-    y: Labels
-    order: Int[np.ndarray, " row"]
-    varying: Int[np.ndarray, " varying"]
-    reflected: Bool[np.ndarray, " varying"]
-    values: Float[np.ndarray, " value"]
-    start: Int[np.ndarray, " varying"]
-    size: Int[np.ndarray, " varying"]
-
-    @classmethod
-    def of(cls, rows: Rows) -> "_Ranks":
-        """Return the ranks of distinct rows."""
-        ranks, values = np.full(rows.x.shape, -1), []
-        for j, cell in enumerate(rows.x.T):
-            seen = ~np.isnan(cell)
-            distinct, ranks[seen, j] = np.unique(cell[seen], return_inverse=True)
-            values.append(distinct)
-        size = np.array([len(distinct) for distinct in values], dtype=int)
-        varying = np.flatnonzero(size > 1)
-        ranks, top = ranks[:, varying], size[varying] - 1
-        told = ContentOrder.of(ranks, top, rows.y, rows.weight, rows.n_classes)
-        ranks = np.where(told.reflected & (ranks >= 0), top - ranks, ranks)
-        ranks = ranks[np.ix_(told.rows, told.columns)].astype(np.float32)
-        varying, reflected = varying[told.columns], told.reflected[told.columns]
-        whole, sizes = np.concatenate([*(values[j] for j in varying), np.empty(0)]), size[varying]
-        y, start = np.argsort(told.classes)[rows.y[told.rows]], np.cumsum(sizes) - sizes
-        return cls(ranks, y, told.rows, varying, reflected, whole, start, sizes)
-
-    @functools.cached_property
-    def gaps(self) -> _Gaps | None:
-        """The missing cells; None: there are none."""
-        return _Gaps.of(self.ranks) if (self.ranks < 0).any() else None
-
-    def filled(
-        self, count: Int[np.ndarray, " row"], rng: np.random.Generator
-    ) -> Num[np.ndarray, "row varying"]:
-        """Return ranks whose missing cells are drawn from those of the rows in a bag."""
-        if self.gaps is None:
-            return self.ranks
-        out = self.ranks.copy()
-        out[self.gaps.row, self.gaps.column] = self.gaps.drawn(count, rng)
-        return out
-
-    def thresholds(
-        self, column: Int[np.ndarray, " node"], rank: Float[np.ndarray, " node"]
-    ) -> Float[np.ndarray, " node"]:
-        """Return the value between the neighbors of a rank at which a node splits."""
-        out, inner = np.zeros(len(rank)), column >= 0
-        column, below = column[inner], np.floor(rank[inner]).astype(int)
-        reflected = self.reflected[column]
-        below = self.start[column] + np.where(reflected, self.size[column] - 2 - below, below)
-        low, high = self.values[below], self.values[below + 1]
-        out[inner] = low + (high - low) * np.where(reflected, 1 - HALFWAY, HALFWAY)
-        return out
-
-
-def _tree(
-    ranks: _Ranks, count: Int[np.ndarray, " row"], rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    """Return the nodes of a tree grown on rows of these counts, the root first.
-
-    Siblings are neighbors, the one of the lower values first.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    if not count.any() or not len(ranks.varying):
-        root = {"column": -1, "threshold": 0.0, "child": -1, "left": 0.0}
-        return {name: np.array([value]) for name, value in root.items()}
-    seed = int(rng.integers(2**31 - 1))
-    grower = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
-    cells, weight = ranks.filled(count, rng), count.astype(float)
-    grower.fit(cells, ranks.y, sample_weight=weight, check_input=False)
-    tree = grower.tree_
-    inner = tree.children_left >= 0
-    column = np.where(inner, tree.feature, -1).astype(int)
-    down = inner & ranks.reflected[column]
-    lower = np.where(down, tree.children_right, tree.children_left)
-    upper = np.where(down, tree.children_left, tree.children_right)
-    # siblings side by side: the root, then the children of inner nodes in turn
-    parents = np.flatnonzero(inner)
-    order = np.concatenate([[0], np.stack([lower[parents], upper[parents]], 1).ravel()]).astype(int)
-    place = np.empty(len(order), dtype=int)
-    place[order] = np.arange(len(order))
-    size = tree.weighted_n_node_samples
-    left = np.where(inner, size[lower] / size, 0.0)
-    child = np.where(inner, place[lower], -1)
-    threshold = ranks.thresholds(column, tree.threshold)
-    column = np.where(inner, ranks.varying[column], -1)
-    return {
-        "column": column[order],
-        "threshold": threshold[order],
-        "child": child[order],
-        "left": left[order],
-    }

@@ -8,9 +8,11 @@ from scipy.special import expit
 
 import bayesgen as bg
 from bayesgen.estimators.stack.interactions import thirds
-from bayesgen.inference import class_draws, misfit
+from bayesgen.inference import class_draws, misfit, residual_kernels
 from bayesgen.inference.class_draws import ClassDraws, no_logits
-from bayesgen.interactions import Cell
+from bayesgen.inference.residual_kernels import LeafKernel
+from bayesgen.interactions import Cell, Forest, growing
+from bayesgen.interactions import forest as forests
 
 COLUMNS = 5
 
@@ -42,7 +44,7 @@ def kernel(columns, fractions, i, j):
 
 @pytest.mark.parametrize("floats", [10, 10_000])
 def test_sums_over_pairs_are_those_of_the_definition(floats, monkeypatch, rng):
-    monkeypatch.setattr(misfit, "PAIRED_FLOATS", floats)
+    monkeypatch.setattr(residual_kernels, "PAIRED_FLOATS", floats)
     n, columns = 12, levels(12, rng, missing=0.2)
     weight, residual = rng.uniform(0.5, 3, n), rng.standard_normal((n, 4))
     proba = rng.dirichlet(np.ones(4), n)
@@ -54,10 +56,11 @@ def test_sums_over_pairs_are_those_of_the_definition(floats, monkeypatch, rng):
         pairs = weight[i] * weight[j] - (i == j) * weight[i]
         k, c = kernel(columns, fractions, i, j), (covariance[i] * covariance[j]).sum()
         expected += pairs * np.array([k * (residual[i] @ residual[j]), c, k**2 * c])
-    found = misfit._Kernel.of(columns, weight)
-    np.testing.assert_allclose(found.sums(residual, proba, weight), expected, rtol=1e-9)
+    found = residual_kernels.ColumnKernel.of(columns, weight)
+    (sums,) = residual_kernels.pair_sums([found], residual, proba, weight)
+    np.testing.assert_allclose(sums, expected, rtol=1e-9)
     size = COLUMNS * 2 + COLUMNS * (COLUMNS - 1) / 2 * 4
-    assert misfit.n_functions(found.functions) == size
+    assert residual_kernels.n_functions(found.functions) == size
 
 
 def test_a_row_of_weight_two_is_two_rows():
@@ -101,6 +104,75 @@ def test_rows_of_an_impossible_class_tell_nothing():
     np.testing.assert_array_equal(found.weight, without.weight)
 
 
+# -- functions that are constant in leaves ---------------------------------------------------------
+
+
+def grown(x, y):
+    """Return a forest and its kernel."""
+    encoded, cells = {"a": x}, [Cell("a", j, 0) for j in range(x.shape[1])]
+    weight = np.ones(len(y))
+    forest = Forest.grown(cells, encoded, y, weight, 2)
+    return forest, LeafKernel.of(forest, encoded, y, weight, weight)
+
+
+def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):
+    monkeypatch.setattr(growing, "TREES", 20)
+    n = 15
+    x, y = rng.standard_normal((n, 3)), rng.integers(0, 2, n)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    x[:, 0] = np.arange(n)  # no row is another
+    forest, kernel = grown(x, y)
+    entry = forests.row_positions(forest.key, x, y)
+    share = np.zeros((n, 20, len(forest.column)))
+    for row, tree, leaf, part in zip(*forest.leaves_of(x), strict=True):
+        share[row, tree, leaf] += part
+    expected, of_all = np.zeros((n, n)), np.zeros((n, n))
+    for i, j in itertools.product(range(n), range(n)):
+        agree = (share[i] * share[j]).sum(axis=1)
+        out = (forest.bag[:, entry[i]] == 0) & (forest.bag[:, entry[j]] == 0)
+        expected[i, j] = agree[out].mean() if out.any() else 0
+        of_all[i, j] = agree.mean()
+    center = np.eye(n) - 1 / n
+    np.testing.assert_allclose(kernel.of_rows(slice(None)), center @ expected @ center, atol=1e-12)
+    covariance = 1.7 * center @ of_all @ center
+    information = rng.uniform(0.1, 0.3, n)
+    information[3] = 0  # a row that is certain tells nothing, and is not judged
+    told = np.flatnonzero(information)
+    inner = np.eye(n - 1) - 1 / (n - 1)
+    covariance = 1.7 * inner @ of_all[np.ix_(told, told)] @ inner
+    gained = covariance @ np.linalg.solve(covariance + np.diag(1 / information[told]), covariance)
+    left = 1 - np.trace(gained) / np.trace(covariance)
+    assert kernel.unlearned(information, 1.7) == pytest.approx(left)
+    assert kernel.unlearned(np.zeros(n), 1.7) == 1
+
+
+def quadrants(seed, n, size):
+    """Return rows of numbers and labels that the sign of a product decides, and their forest."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 3))
+    y = (rng.random(n) < expit(size * np.sign(x[:, 0] * x[:, 1]))).astype(int)
+    columns = [thirds(column, np.ones(n)) for column in x.T]
+    return columns, np.full((n, 2), np.log(0.5)), y, np.ones(n), grown(x, y)[1]
+
+
+def test_leaves_show_what_no_pair_of_thirds_does():
+    """Of labels that are noise they show nothing, although each leaf was grown to have one."""
+    for seed in range(3):
+        *model, leaves = quadrants(seed, 300, 3.0)
+        without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
+        assert found.weight @ found.sd > 2 > without.weight @ without.sd
+        *model, leaves = quadrants(seed, 300, 0.0)
+        without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
+        assert found.weight @ found.sd < without.weight @ without.sd + 0.15
+
+
+def test_a_forest_that_joined_has_learned_a_part():
+    *model, leaves = quadrants(0, 300, 3.0)
+    apart = misfit.learned_misfit(*model, leaves)
+    joined = misfit.learned_misfit(*model, leaves, joined=True)
+    assert 0.5 * (apart.weight @ apart.sd) < joined.weight @ joined.sd < apart.weight @ apart.sd
+
+
 def draws(probs):
     """Return draws of one probability vector a row."""
     n, rows = 400, len(probs)
@@ -123,7 +195,8 @@ def test_draws_differ_by_the_misfit_around_the_same_mean(floats, monkeypatch):
     assert abs(log_odds.std() - 0.6) < 0.03
     half = noise.spread(draws(probs), whole / 4, 0).probs
     assert abs(np.log(half[:, 0, 0] / half[:, 0, 1]).std() - 0.3) < 0.02
-    np.testing.assert_allclose(noise.spread(draws(probs), none, 0).probs, draws(probs).probs)
+    same = noise.spread(draws(probs), none, 0).probs
+    np.testing.assert_allclose(same, np.repeat(draws(probs).probs, misfit.REPEATS, axis=0))
 
 
 def test_missing_cells_take_their_functions_with_them():
@@ -168,6 +241,20 @@ def test_intervals_hold_the_truth_where_no_member_is_right():
         distance.append(np.abs(mean - stack.predict_proba(fresh)).mean())
     assert np.mean(inside) > 0.82
     assert np.mean(distance) < 0.012
+
+
+def test_intervals_hold_the_truth_where_numbers_interact_by_their_signs():
+    """Without leaves the coverage is .4."""
+    inside = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((500, 5))
+        truth = expit(3 * np.sign(x[:, 0] * x[:, 1]))
+        y = (rng.random(300) < truth[:300]).astype(int)
+        stack = bg.StackedClassifier(random_state=0, progress=False).fit(x[:300], y)
+        low, high = np.moveaxis(stack.predict_interval(x[300:])[:, 1], -1, 0)
+        inside.append(((low <= truth[300:]) & (truth[300:] <= high)).mean())
+    assert np.mean(inside) > 0.75
 
 
 @pytest.mark.parametrize("options", [{"pool": None}, {"members": [bg.NaiveBayes(), bg.LDA()]}])

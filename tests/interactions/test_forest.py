@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from bayesgen.interactions import Cell, Forest, forest
-from bayesgen.interactions.forest import LEAF_ROWS, TREES, features, row_positions
+from bayesgen.interactions import Cell, Forest, growing
+from bayesgen.interactions.forest import features, row_positions
+from bayesgen.interactions.growing import LEAF_ROWS, TREES
 
 CELLS = (Cell("u", 0, 0), Cell("v", 0, 0), Cell("w", 0, 3), Cell("z", 0, 2))
 
@@ -230,6 +231,6 @@ def test_a_value_halfway_between_two_goes_one_way_in_every_direction():
 
 
 def test_fault_is_caught_thresholds_at_values_that_a_row_may_have(monkeypatch):
-    monkeypatch.setattr(forest, "HALFWAY", 0.5)
+    monkeypatch.setattr(growing, "HALFWAY", 0.5)
     with pytest.raises(AssertionError):
         require_one_way_for_values_halfway()

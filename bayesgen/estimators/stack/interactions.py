@@ -12,6 +12,7 @@ from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import BAYES, Misfit
 from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
+from bayesgen.inference.residual_kernels import LeafKernel
 from bayesgen.inference.scores import Scores
 from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
 from bayesgen.membership import expected
@@ -92,13 +93,22 @@ class JudgedCells:
         grown = Discriminant.of if self.wide else functools.partial(Forest.grown, seed=self.seed)
         return grown(cells, self.encoded, self.y, self.weight, n_classes)
 
-    def misfit(self, log_proba: Joint) -> Misfit:
-        """Return by how much a model may be wrong; log_proba: of each row without it."""
+    def misfit(self, log_proba: Joint, joint: Forest | Discriminant, *, joined: bool) -> Misfit:
+        """Return by how much a model may be wrong.
+
+        Args:
+            log_proba: of each row without it, by the model without interactions.
+            joint: a term of all columns.
+            joined: whether it has become a part of the model.
+        """
         columns = [
             cell.of(self.encoded) if cell.levels else thirds(cell.of(self.encoded), self.weight)
             for cell in self.cells.values()
         ]
-        misfit = learned_misfit(columns, log_proba, self.y, self.weight)
+        leaves = None
+        if isinstance(joint, Forest) and joint.splits:
+            leaves = LeafKernel.of(joint, self.encoded, self.y, self.lost, self.weight)
+        misfit = learned_misfit(columns, log_proba, self.y, self.weight, leaves, joined=joined)
         # of the stack, whose rows are those of all members
         cells = self.cells.values()
         places = [dataclasses.replace(cell, block=f"{self.reads}/{cell.block}") for cell in cells]

@@ -141,20 +141,20 @@ class Judges:
         """
         members, joint, best = simple.members, cells.joint(), simple
         if joint.splits:
-            joined = dataclasses.replace(
-                members, interactions=Interactions(cells.reads, joint, unit=cells.unit)
-            )
+            interactions = Interactions(cells.reads, joint, unit=cells.unit)
+            richer = dataclasses.replace(members, interactions=interactions)
             judgements = {**simple.judgements, joint.title: cells.judge(joint)}
-            best = self.better(simple, self.weighed(joined, judgements), cells.weight)
+            best = self.better(simple, self.weighed(richer, judgements), cells.weight)
         if cells.wide:
             return best
         if pairs := cells.pairs(best.left_out):
-            joint = best.members.interactions.joint
-            interactions = Interactions(cells.reads, joint, pairs, cells.unit)
-            joined = dataclasses.replace(members, interactions=interactions)
+            kept = best.members.interactions.joint
+            interactions = Interactions(cells.reads, kept, pairs, cells.unit)
+            richer = dataclasses.replace(members, interactions=interactions)
             of_pairs = [cells.left_out(pair) for pair in pairs]
-            best = self.better(best, self.weighed(joined, best.judgements, of_pairs), cells.weight)
-        misfit = cells.misfit(simple.left_out)
+            best = self.better(best, self.weighed(richer, best.judgements, of_pairs), cells.weight)
+        joined = best.members.interactions.joint is not None
+        misfit = cells.misfit(simple.left_out, joint, joined=joined)
         return dataclasses.replace(best, readout=dataclasses.replace(best.readout, misfit=misfit))
 
     def better(self, simple: "Weighed", richer: "Weighed", weight: Weights) -> "Weighed":
