@@ -7,6 +7,7 @@ from bayesgen.on_demand import on_demand
 if TYPE_CHECKING:
     from bayesgen.interactions.discriminant import Discriminant as Discriminant
     from bayesgen.interactions.forest import Forest as Forest
+    from bayesgen.interactions.forest import begun as begun
     from bayesgen.interactions.kinds import NONE as NONE
     from bayesgen.interactions.kinds import Interactions as Interactions
     from bayesgen.interactions.pair import Pair as Pair
@@ -19,7 +20,7 @@ else:
         __name__,
         {
             "discriminant": ["Discriminant"],
-            "forest": ["Forest"],
+            "forest": ["Forest", "begun"],
             "kinds": ["NONE", "Interactions"],
             "pair": ["Pair", "informative_pairs"],
             "term": ["SCALE", "Cell", "Term"],

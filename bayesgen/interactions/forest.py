@@ -35,7 +35,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from bayesgen.interactions.growing import LEAF_ROWS, Growing
+from bayesgen.interactions.growing import LEAF_ROWS, Growing, Tree
 from bayesgen.interactions.term import Cell, Term
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.likelihoods.distinct_rows import gather
@@ -106,22 +106,14 @@ class Forest(Term):
         n_classes: int,
         seed: int = 0,
     ) -> "Forest":
-        """Return a forest grown from rows; neither their order nor that of the cells matters.
+        """Return a forest grown from rows; arguments as of `begun`."""
+        growing = begun(cells, encoded, y, weight, n_classes, seed)
+        return cls.of(growing, growing.all())
 
-        Args:
-            cells: columns.
-            encoded: rows.
-            y: their class codes, or shares of the classes: a bag then has each class apart.
-            weight: of the rows.
-            n_classes: number of classes.
-            seed: of bootstrap samples, filled cells and columns tried.
-        """
-        cells = varying(cells, encoded)
-        entries, x = Entries.of(y, weight), features(cells, encoded)
-        x = x if y.ndim == 1 else x[entries.row]
-        rows = gather(x, entries.code, entries.weight, n_classes)
-        growing = Growing.of(rows, seed)
-        trees, ranks = growing.trees(), growing.ranks
+    @classmethod
+    def of(cls, growing: Growing, trees: Sequence[Tree]) -> "Forest":
+        """Return the forest of trees that were grown on rows."""
+        rows, ranks = growing.rows, growing.ranks
         bag = np.empty((len(trees), len(rows.y)), dtype=int)
         bag[:, ranks.order] = [tree.count for tree in trees]
         nodes = [tree.nodes(ranks) for tree in trees]
@@ -132,7 +124,7 @@ class Forest(Term):
         arrays["child"] = np.where(inner, arrays["child"] + np.repeat(root, size), -1)
         empty = np.empty(0, dtype=int)
         forest = cls(
-            tuple(cells),
+            growing.cells,
             **arrays,
             root=root,
             leaf=empty,
@@ -142,7 +134,7 @@ class Forest(Term):
             y=rows.y,
             weight=rows.weight,
             key=row_keys(rows.x, rows.y),
-            n_classes=n_classes,
+            n_classes=rows.n_classes,
         )
         places = [(empty, empty, np.empty(0))]  # of a table without an observed cell
         for place in row_chunks(len(rows.y), CHUNK):
@@ -373,6 +365,30 @@ class Forest(Term):
         inner = self.column >= 0
         moved = self.threshold + np.where(inner, by[self.column], 0.0)
         return self.with_arrays({"threshold": moved})
+
+
+def begun(
+    cells: Sequence[Cell],
+    encoded: Encoded,
+    y: Membership,
+    weight: Weights,
+    n_classes: int,
+    seed: int = 0,
+) -> Growing:
+    """Return the start of a forest; neither the order of rows nor that of cells matters.
+
+    Args:
+        cells: columns.
+        encoded: rows.
+        y: their class codes, or shares of the classes: a bag then has each class apart.
+        weight: of the rows.
+        n_classes: number of classes.
+        seed: of bootstrap samples, filled cells and columns tried.
+    """
+    cells = varying(cells, encoded)
+    entries, x = Entries.of(y, weight), features(cells, encoded)
+    x = x if y.ndim == 1 else x[entries.row]
+    return Growing.of(cells, gather(x, entries.code, entries.weight, n_classes), seed)
 
 
 def complete(x: Numbers) -> Bool[np.ndarray, " row"]:

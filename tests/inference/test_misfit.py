@@ -116,7 +116,8 @@ def grown(x, y):
 
 
 def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):
-    monkeypatch.setattr(growing, "TREES", 20)
+    monkeypatch.setattr(growing, "FEWEST", 20)
+    monkeypatch.setattr(growing, "MOST", 20)
     n = 15
     x, y = rng.standard_normal((n, 3)), rng.integers(0, 2, n)
     x[rng.random(x.shape) < 0.2] = np.nan

@@ -5,7 +5,7 @@ import pytest
 
 from bayesgen.interactions import Cell, Forest, growing
 from bayesgen.interactions.forest import features, row_positions
-from bayesgen.interactions.growing import LEAF_ROWS, TREES
+from bayesgen.interactions.growing import LEAF_ROWS
 
 CELLS = (Cell("u", 0, 0), Cell("v", 0, 0), Cell("w", 0, 3), Cell("z", 0, 2))
 
@@ -76,7 +76,7 @@ def test_density_is_that_of_a_walk_down_each_tree():
     fresh = table(seed=1, n=6)[0]
     density, count = forest.log_density(fresh), np.bincount(y, minlength=3) + 1
     for x, row in zip(features(CELLS, fresh), density, strict=True):
-        wanted = by_definition(forest, x, rows, range(TREES), count / count.sum())
+        wanted = by_definition(forest, x, rows, range(len(forest.root)), count / count.sum())
         np.testing.assert_allclose(np.exp(row), wanted, rtol=1e-10)
 
 
@@ -153,7 +153,9 @@ def test_a_part_of_a_weight_is_out_of_the_bag_by_its_chance():
     count[y[0]] -= 1
     pi = count / count.sum()
     x = features(CELLS, at(encoded, [0]))[0]
-    each = np.stack([by_definition(forest, x, rows, [tree], pi) for tree in range(TREES)])
+    each = np.stack(
+        [by_definition(forest, x, rows, [tree], pi) for tree in range(len(forest.root))]
+    )
     chance = 0.5 ** forest.bag[:, entry[0]]
     wanted = chance @ each / chance.sum()
     left_out = forest.left_out(at(encoded, [0]), y[:1], np.ones(1))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from bayesgen.interactions import growing
-from bayesgen.interactions.growing import KINDS, LEAF_ROWS, PILOT, TREES, Growing, Kind
+from bayesgen.interactions.growing import FEWEST, KINDS, LEAF_ROWS, MOST, PILOT, Growing, Kind, Tree
 from bayesgen.likelihoods.distinct_rows import gather
 
 
@@ -16,7 +15,7 @@ def start(sign, n=300, p=8, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, p))
     y = (rng.random(n) < 1 / (1 + np.exp(-2 * sign(x.T)))).astype(int)
-    return Growing.of(gather(x, y, np.ones(n), 2), 0)
+    return Growing.of((), gather(x, y, np.ones(n), 2), 0)
 
 
 def two_interact(x):
@@ -56,34 +55,29 @@ def test_leaves_of_the_second_kind_have_five_rows_of_the_bag():
     assert tree.weighted_n_node_samples.min() < 8
 
 
-def numbers(growth):
-    """Return how many trees of each kind there are, by the rows in their smallest leaves."""
-    pilots = [[growth.tree(kind) for _ in range(PILOT)] for kind in KINDS]
-    return growth.wanted(pilots)
+def scored(monkeypatch, second):
+    """Return numbers of both kinds of 100 trees whose log scores, of ten rows, differ by these."""
+    growth = start(two_interact, n=10)
+    count, first = np.zeros(10, int), np.full(10, 0.5)
+    trees = [Tree(count, None, first), Tree(count, None, first * np.exp(second))]
+    monkeypatch.setattr(Growing, "pilots", [[tree] for tree in trees])
+    return growth.wanted(100)
 
 
-def test_trees_that_find_what_interacts_are_more():
-    first, second = numbers(start(two_interact))
-    assert second > 0.75 * TREES
-    assert first + second == TREES
+@pytest.mark.parametrize(
+    ("difference", "wanted"),
+    [
+        (0.1 * np.ones(10), [0, 100]),
+        (-0.1 * np.ones(10), [100, 0]),
+        (0.5 * np.resize([1, -0.9], 10), [50, 50]),  # less than its standard error
+    ],
+)
+def test_a_forest_is_of_the_kind_that_predicts_better(monkeypatch, difference, wanted):
+    assert scored(monkeypatch, difference) == wanted
 
 
-def test_trees_stand_evenly_where_rows_tell_nothing():
-    assert 0.2 * TREES < numbers(start(lambda x: 0 * x[0], n=40))[0] < 0.8 * TREES
-
-
-def test_proportions_are_those_of_the_best_score():
-    growth = start(lambda x: x[0] + 0.5 * np.sign(x[1] * x[2]), n=200)
-    pilots = [[growth.tree(kind) for _ in range(PILOT)] for kind in KINDS]
-    told = [
-        np.array([tree.spoken for tree in trees]).sum(axis=0)
-        / np.array([tree.count == 0 for tree in trees]).sum(axis=0)
-        for trees in pilots
-    ]
-    share = np.linspace(0.005, 0.995, 199)
-    score = np.log(np.outer(share, told[0]) + np.outer(1 - share, told[1])).sum(axis=1)
-    best = share[(score + growing.PRIOR_ROWS * (np.log(share) + np.log(1 - share))).argmax()]
-    assert growth.wanted(pilots)[0] == pytest.approx(100 * best, abs=1.5)
+def test_trees_that_try_many_columns_find_what_interacts():
+    assert start(two_interact).wanted(100) == [0, 100]
 
 
 def test_the_trees_of_a_forest_are_the_pilots_and_no_more_than_are_wanted(monkeypatch):
@@ -94,10 +88,17 @@ def test_the_trees_of_a_forest_are_the_pilots_and_no_more_than_are_wanted(monkey
         return tree(self, kind)
 
     monkeypatch.setattr(Growing, "tree", noted)
-    monkeypatch.setattr(Growing, "wanted", lambda self, pilots: [10, 90])
-    trees = start(two_interact, n=60).trees()
-    assert len(trees) == TREES
-    assert [grown.count(kind) for kind in KINDS] == [PILOT, 90]
+    monkeypatch.setattr(Growing, "wanted", lambda self, size: [10, size - 10])
+    growth = start(two_interact, n=60)
+    few, trees = growth.few(), growth.all()
+    assert trees[:10] == few[:10]
+    assert trees[10 : 10 + PILOT] == few[PILOT:]
+    assert [grown.count(kind) for kind in KINDS] == [PILOT, len(trees) - 10]
+
+
+@pytest.mark.parametrize(("rows", "trees"), [(60, MOST), (800, 125), (1500, FEWEST)])
+def test_trees_are_more_where_rows_are_few(rows, trees):
+    assert len(start(two_interact, n=rows, p=2).all()) == trees
 
 
 @pytest.mark.parametrize(("columns", "few", "many"), [(1, 1, 1), (8, 2, 8), (60, 7, 12)])

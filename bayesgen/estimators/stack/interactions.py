@@ -1,7 +1,7 @@
 """Interactions of a stack: a forest and pairs of columns, learned from the rows that judge it."""
 
 import dataclasses
-import functools
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
@@ -14,7 +14,7 @@ from bayesgen.inference.misfit import learned_misfit
 from bayesgen.inference.mixture import MemberScores
 from bayesgen.inference.residual_kernels import LeafKernel
 from bayesgen.inference.scores import Scores
-from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, informative_pairs
+from bayesgen.interactions import Cell, Discriminant, Forest, Pair, Term, begun, informative_pairs
 from bayesgen.membership import expected
 from bayesgen.schema.readings.bins import quantile_edges
 from bayesgen.typing import Encoded, Joint, Labels, Membership, Weights
@@ -87,18 +87,26 @@ class JudgedCells:
         """Return what a term says of each row without it."""
         return term.left_out(self.encoded, self.y, self.lost)
 
-    def joint(self) -> Forest | Discriminant:
-        """Return a term of all columns: a forest, or a discriminant where they outnumber rows."""
-        cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
-        grown = Discriminant.of if self.wide else functools.partial(Forest.grown, seed=self.seed)
-        return grown(cells, self.encoded, self.y, self.weight, n_classes)
+    def joints(self) -> Iterator[Forest | Discriminant]:
+        """Yield terms of all columns, each to be tried where the one before it joins.
 
-    def misfit(self, log_proba: Joint, joint: Forest | Discriminant, *, joined: bool) -> Misfit:
+        A forest has few trees first, and all of them then. Where columns outnumber rows a
+        discriminant stands in its place.
+        """
+        cells, n_classes = [*self.cells.values()], self.scores.joint.shape[1]
+        if self.wide:
+            yield Discriminant.of(cells, self.encoded, self.y, self.weight, n_classes)
+            return
+        growing = begun(cells, self.encoded, self.y, self.weight, n_classes, self.seed)
+        yield Forest.of(growing, growing.few())
+        yield Forest.of(growing, growing.all())
+
+    def misfit(self, log_proba: Joint, joint: Term | None, *, joined: bool) -> Misfit:
         """Return by how much a model may be wrong.
 
         Args:
             log_proba: of each row without it, by the model without interactions.
-            joint: a term of all columns.
+            joint: the term of all columns that was tried last.
             joined: whether it has become a part of the model.
         """
         columns = [

@@ -139,12 +139,16 @@ class Judges:
 
         simple: the stack without.
         """
-        members, joint, best = simple.members, cells.joint(), simple
-        if joint.splits:
+        members, best, joint = simple.members, simple, None
+        for joint in cells.joints():
+            if not joint.splits:
+                break
             interactions = Interactions(cells.reads, joint, unit=cells.unit)
             richer = dataclasses.replace(members, interactions=interactions)
             judgements = {**simple.judgements, joint.title: cells.judge(joint)}
             best = self.better(simple, self.weighed(richer, judgements), cells.weight)
+            if best is simple:
+                break
         if cells.wide:
             return best
         if pairs := cells.pairs(best.left_out):
