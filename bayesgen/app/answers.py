@@ -18,6 +18,8 @@ RARE = 0.01
 """Typicality of rows that are strange: less typical than 1 in 100."""
 LEAST = 0.02
 """Nats of evidence that are a line: 1.02 times the odds."""
+INFINITE = 1000.0
+"""Nats of evidence that stand for infinitely many, a number that JSON has not."""
 LONGEST = 12
 """Lines of a list."""
 VALUES = 100
@@ -88,7 +90,8 @@ def why(model: ServedModel, case: Case) -> Values:
     with remarking(found["remarks"]):
         weights = classifier.evidence(table, target=label).drop(columns="(prior)").iloc[0]
         cells = {field.name: case.row.get(field.key) for field in model.fields}
-        for name, nats in zip(map(str, weights.index), weights.tolist(), strict=True):
+        finite = np.clip(weights, -INFINITE, INFINITE).tolist()
+        for name, nats in zip(map(str, weights.index), finite, strict=True):
             if abs(nats) > LEAST:
                 words = {"cell": cells.get(name), "odds": odds(nats)}
                 lines.append({"field": name, "nats": nats, **words})

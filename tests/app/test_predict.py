@@ -89,6 +89,15 @@ def test_texts_are_answered_too():
     assert "cheap" in page[page.index("Why") :]
 
 
+def test_infinite_evidence_is_a_number_in_json():
+    X = pd.DataFrame({"level": ["a", "a", "b", "c"] * 5, "other": ["u", "v", "u", "v"] * 5})
+    clf = bg.NaiveBayes(inference="mle").fit(X, [0, 0, 1, 1] * 5)
+    assert np.isinf(clf.evidence({"level": "a", "other": "u"}, target=0).level[0])
+    (found,) = Client(clf).rows({"level": "a"}, "/predict?with=why").json()["answers"]
+    (line,) = found["why"]["weights"]
+    assert line["nats"] == 1000 and line["odds"] == "over 1,000 times the odds"
+
+
 def test_the_parts_are_those_of_the_verbs(client, titanic):
     row = {"sex": "male", "age": 33.0, "passengerClass": None}
     found = client.rows(row, "/predict?with=strange,why,next").json()["answers"][0]
