@@ -3,12 +3,13 @@
 Arguments: names of parts. package, readme, library, samplers and commands, which are run where none
 is named, are for an environment without extras: what an extra brings is absent, and must be asked
 for by one sentence that names it. examples is for one with all extras and what the pages import
-besides, closed_forms for one without NumPyro.
+besides, page for one with the extra `app`, closed_forms for one without NumPyro.
 """
 
 import contextlib
 import doctest
 import io
+import json
 import pkgutil
 import re
 import shlex
@@ -22,9 +23,14 @@ from importlib.metadata import files, metadata
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 BIN = Path(sys.prefix) / "bin"
-SENTENCES = {"plots": 'pip install "bayesgen[plots]"', "numpyro": "pip install numpyro"}
+SENTENCES = {
+    "app": 'pip install "bayesgen[app]"',
+    "plots": 'pip install "bayesgen[plots]"',
+    "numpyro": "pip install numpyro",
+}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -69,8 +75,16 @@ def package() -> None:
         file.parts[0].removesuffix(f"-{bg.__version__}.dist-info") for file in files("bayesgen")
     }
     assert places <= {"bayesgen", ".."}, places
-    assert set(found.get_all("Provides-Extra")) == {"numpyro", "plots"}
-    for absent in ("matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
+    assert set(found.get_all("Provides-Extra")) == {"app", "numpyro", "plots"}
+    for absent in (
+        "matplotlib",
+        "starlette",
+        "uvicorn",
+        "arviz_plots",
+        "polars",
+        "pytest",
+        "IPython",
+    ):
         assert find_spec(absent) is None, absent
 
 
@@ -138,6 +152,28 @@ def samplers() -> None:
     assert len(az.psense_summary(tree, var_names=["class.probs"]))
 
 
+def page() -> None:
+    """A table of the user's own as a page: one command installs, the next one serves it."""
+    import bayesgen as bg
+
+    X, y = bg.datasets.load_titanic_passengers()
+    X.assign(survived=y).to_csv("own.csv", index=False)
+    words = [BIN / "bayesgen", "serve", "own.csv", "--target", "survived", "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            line = next(line for line in serving.stdout if line.startswith("bayesgen: "))
+            address = re.search(r"http://[^ ]+", line)[0]
+            row = json.dumps({"sex": "female", "age": None}).encode()
+            head = {"Content-Type": "application/json"}
+            with urlopen(Request(f"{address}predict?with=next", row, head), timeout=60) as answer:
+                (found,) = json.load(answer)["answers"]
+            assert found["predicted"] == "yes" and len(found["next"]["fields"]) == 2, found
+            for name in ("", "bedside.css", "bedside.js"):
+                assert urlopen(address + name, timeout=60).read()
+        finally:
+            serving.kill()
+
+
 def closed_forms() -> None:
     """Without NumPyro what has a closed form runs, and the rest is refused by one sentence."""
     import bayesgen as bg
@@ -191,6 +227,7 @@ def commands() -> None:
     }
     needing = {
         "report": ("plots", " iris --html page.html", " iris --fitted iris.bgm --html page.html"),
+        "serve": ("app", " titanic.bgm", " iris"),
     }
     assert set(re.findall(r"^│ (\w+)  ", helped, re.MULTILINE)) == {*lines, *needing}, helped
     for name, tails in lines.items():
@@ -206,7 +243,7 @@ def commands() -> None:
 
 if __name__ == "__main__":
     bare = (package, readme, library, samplers, commands)
-    parts = {part.__name__: part for part in (*bare, examples, closed_forms)}
+    parts = {part.__name__: part for part in (*bare, page, examples, closed_forms)}
     for part in [parts[name] for name in sys.argv[1:]] or bare:
         start = time.perf_counter()
         part()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bayesgen import datasets as datasets
     from bayesgen import errors as errors
     from bayesgen import plots as plots
+    from bayesgen.app import serve as serve
     from bayesgen.compare import Comparison as Comparison
     from bayesgen.estimators import LDA as LDA
     from bayesgen.estimators import QDA as QDA
@@ -57,6 +58,7 @@ else:
         __name__,
         {
             "": ["calibrate", "datasets", "errors", "plots"],
+            "app": ["serve"],
             "compare": ["Comparison"],
             "estimators": [
                 "LDA",

@@ -23,6 +23,7 @@ from bayesgen.cli.options import TYPED
 from bayesgen.cli.predict import predict_rows
 from bayesgen.cli.progress import progress_lines
 from bayesgen.cli.report import report_page
+from bayesgen.cli.serve import serve_page
 from bayesgen.errors import BayesgenError
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
@@ -56,6 +57,11 @@ EXAMPLES = {
         "bayesgen report rows.csv --target species --model qda --html page.html",
         "bayesgen report rows.csv --target species --fitted qda.bgm --html page.html",
         "bayesgen report titanic_passengers --by sex --notes notes.md --html titanic.html",
+    ),
+    "serve": (
+        "bayesgen serve titanic.bgm",
+        "bayesgen serve titanic_passengers --port 8080",
+        "bayesgen serve rows.csv --target ill --cost-of glucose=2,age=0 --notes notes.md",
     ),
     "datasets": ("bayesgen datasets", "bayesgen datasets --json"),
 }
@@ -167,7 +173,10 @@ def application() -> App:
         suppress_keyboard_interrupt=False,
         default_parameter=Parameter(negative=()),
     )
-    commands = (compare_methods, fit_model, merge_models, predict_rows, report_page, list_datasets)
+    commands = (
+        *(compare_methods, fit_model, merge_models, predict_rows),
+        *(report_page, serve_page, list_datasets),
+    )
     for (name, examples), command in zip(EXAMPLES.items(), commands, strict=True):
         app.command(command, name=name, help_epilogue=_example_text(examples))
     return app

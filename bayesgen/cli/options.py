@@ -100,6 +100,11 @@ def _read_costs(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
     return _numbers(tokens, what, -math.inf, math.inf)
 
 
+def _read_measuring_costs(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
+    what = "column and the cost of measuring it; type them as glucose=2,age=0"
+    return _numbers(tokens, what, 0, math.inf)
+
+
 def _read_text(_: object, tokens: Sequence[Token]) -> str:
     try:
         text = Path(tokens[0].value).read_text(encoding="utf-8-sig")
@@ -176,6 +181,16 @@ Costs = Annotated[
         help="Costs of decisions, true:decided=number for every pair of different classes, such as "
         "ill:well=5,well:ill=1. Decisions may be actions: ill:treat=0,ill:wait=50,well:treat=10,"
         "well:wait=0. By default every error costs 1.",
+    ),
+]
+MeasuringCosts = Annotated[
+    Mapping[str, float] | None,
+    Parameter(
+        converter=_read_measuring_costs,
+        n_tokens=1,
+        accepts_keys=False,
+        help="What measuring a column costs, such as glucose=2,age=0, in the unit of the costs of "
+        "decisions that are typed into the page; there it is subtracted from what it may save.",
     ),
 ]
 By = Annotated[

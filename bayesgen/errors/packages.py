@@ -4,8 +4,11 @@ from importlib.util import find_spec
 
 from bayesgen.errors.kinds import MissingPackage
 
+APP = 'Type: pip install "bayesgen[app]"'
 CURES = {
     "matplotlib": 'Type: pip install "bayesgen[plots]"',
+    "starlette": APP,
+    "uvicorn": APP,
     "numpyro": "Type: pip install numpyro. On Macs with an Intel processor, for which JAX has no "
     "wheel, only what has a closed form can be computed.",
 }
@@ -32,3 +35,13 @@ def require_package(package: str, what: str) -> None:
             package=package,
             what=what,
         )
+
+
+def require_pages() -> None:
+    """Check that the packages of pages are installed, without importing them.
+
+    Raises:
+        MissingPackage: one of them is not.
+    """
+    for package in ("starlette", "uvicorn"):
+        require_package(package, "pages")

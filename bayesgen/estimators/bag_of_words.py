@@ -20,9 +20,11 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import TABLE
+from bayesgen.estimators import model_description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Unseen
-from bayesgen.estimators.fitted import Fitted
+from bayesgen.estimators.fitted import DRAWS, Fitted
+from bayesgen.estimators.model_description import ModelDescription
 from bayesgen.estimators.recipe import Recipe
 from bayesgen.estimators.tempered import Temper
 from bayesgen.estimators.training_rows import TrainingRows
@@ -163,6 +165,17 @@ class BagOfWords(Classifier):
                 only=sorted(only),
             )
         return super().merge(other)
+
+    def describe(self, *, draws: int = DRAWS) -> ModelDescription:
+        """Return what the model says of its columns and rows; texts are one column.
+
+        Args:
+            draws: as in `Classifier.describe`.
+        """
+        found = super().describe(draws=draws)
+        if self._vectorizer is None and self._known_words is None:
+            return found
+        return model_description.of_texts(found)
 
     def _recipe(self) -> Recipe:
         return WordsRecipe(**self._options(), binary=self.binary)

@@ -1,5 +1,6 @@
 """Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -14,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict, report
 from bayesgen.decide import Loss
-from bayesgen.errors import deduplicate_warnings, warn
+from bayesgen.errors import BayesgenWarning, UnsupportedOperation, deduplicate_warnings, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.sources import needs_rows_in_memory
 from bayesgen.estimators import (
     group_summary,
     in_sample,
+    model_description,
     parameters,
     prior_model,
     stated_parameters,
@@ -31,6 +33,7 @@ from bayesgen.estimators.fitted import DRAWS, REPLICATES, rows_of_table
 from bayesgen.estimators.fitting import fitting, labels_in_column
 from bayesgen.estimators.judged_rows import ACCURACY
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.model_description import ModelDescription, Ranges
 from bayesgen.estimators.new_population import PopulationModel
 from bayesgen.estimators.prediction_sets import PredictionSets, Sets
 from bayesgen.estimators.program_text import IMPORTS
@@ -44,7 +47,7 @@ from bayesgen.inference import (
 from bayesgen.plots.style import Axes, Option, pyplot
 from bayesgen.predict import ReadRows
 from bayesgen.prevalence import Prevalence, Request, require_prevalence
-from bayesgen.table import require_same_order
+from bayesgen.table import Table, require_same_order
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self
 
 if TYPE_CHECKING:
@@ -1140,6 +1143,40 @@ class Classifier(Estimator):
         return (values, errors) if return_error else values
 
     # -- diagnostics -------------------------------------------------------------------------------
+
+    @deduplicate_warnings(BayesgenWarning)
+    def describe(self, *, draws: int = DRAWS) -> ModelDescription:
+        """Return the columns that the model reads, its rows, and what of these it holds.
+
+        Ranges of numbers are those of the rows of the fit where the classifier keeps these, else of
+        rows that it simulates: a file holds no minimum and no maximum of a column, which are cells
+        of some row, and which `forget` could not take back.
+
+        Args:
+            draws: simulated rows, where the classifier keeps none.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_titanic_passengers()
+            >>> found = bg.NaiveBayes().fit(X, y).describe()
+            >>> found.columns.levels["sex"], found.columns.loc["age", ["lower", "upper"]].tolist()
+            (('female', 'male'), [5.0, 57.0])
+            >>> found.holds, found.classes
+            ('rows', {'no': 809.0, 'yes': 500.0})
+        """
+        fitted = self._fitted()
+        ranges, table = self._rows_of_ranges(arguments.count("draws", draws, default=DRAWS))
+        return model_description.described(fitted, table, ranges, kept=len(self._training) > 0)
+
+    def _rows_of_ranges(self, draws: int) -> tuple[Ranges, Table | None]:
+        """Return rows that show the ranges of columns, if there are any, and what rows they are."""
+        if not model_description.is_dense(self._fitted()):
+            return "none", None
+        if len(self._training) == 1:
+            return "fit", self._read(self._rows_of_fit("describe")[0], reset=False)
+        with contextlib.suppress(UnsupportedOperation):
+            return "simulated", self._read(self.sample(draws, random_state=0)[0], reset=False)
+        return "none", None
 
     def to_datatree(
         self,

@@ -152,6 +152,11 @@ class Fitted:
         return [name for name in self.schema.names if name not in self.schema.aside]
 
     @property
+    def parts(self) -> tuple["Fitted", ...]:
+        """The models that it averages: itself, or the members of a stack."""
+        return (self,)
+
+    @property
     def derived(self) -> dict[Name, Reading]:
         """The source column of each derived column: a bin, which has its name, or an indicator."""
         return self.schema.derived()

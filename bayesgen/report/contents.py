@@ -2,15 +2,12 @@
 
 import datetime
 import os
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bayesgen import page
 from bayesgen.compare.as_text import subgroups_as_text
 from bayesgen.compare.html_page import grid
-from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.fitted import FittedClassifier
 from bayesgen.plots.style import pyplot
 from bayesgen.report.calibration import calibration
@@ -25,9 +22,6 @@ from bayesgen.report.rows import Notable, notable_rows
 from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
 from bayesgen.report.words import listed, share
-
-MOST_OF_NAME = 250
-"""Letters of the name of a file."""
 
 
 def write_report(
@@ -59,7 +53,7 @@ def write_report(
         options: loss, reject, by, cv and random_state.
     """
     pyplot()  # refuse before anything is computed
-    blocks = _blocks(notes)
+    blocks = page.notes_as_blocks(notes)
     subject = judged(clf, X, y, "python" if command is None else "shell", **options)
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns, notable = drivers(subject), Notable.of(subject)
@@ -90,39 +84,3 @@ def write_report(
         reproduce=reproduction(subject, command, day),
     )
     page.write(path, html)
-
-
-ITEM = r"[ \t]*(?:[-*]|\d+[.)]) "
-"""What an item of a list begins with; that of a list in a list is indented."""
-
-
-def _blocks(notes: object) -> list[tuple[str, str]]:
-    """Return headings, items of lists and paragraphs of Markdown, each after its kind.
-
-    Kinds are "heading", "item", "numbered", with "inner " before it in a list in a list, and "".
-    """
-    if not isinstance(notes, str) or _is_file(notes):
-        name = notes if isinstance(notes, str) else "notes.md"
-        cure = f"Pass notes=pathlib.Path({name!r}).read_text(encoding='utf-8')."
-        raise out_of_range("notes", notes, "the text itself", cure)
-    apart = re.sub(r"(?m)^(#+ .*)$", r"\n\1\n", notes.replace("\r\n", "\n")).strip()
-    blocks = re.split(rf"\n\s*\n(?=[ \t]*\S)|\n(?={ITEM})", apart) if apart else []
-    return list(map(_block, blocks))
-
-
-def _block(text: str) -> tuple[str, str]:
-    if text.startswith("#"):
-        return "heading", text.lstrip("# ")
-    if not re.match(ITEM, text):
-        return "", text
-    level = "inner " if text.startswith((" ", "\t")) else ""
-    text = text.lstrip()
-    return (f"{level}item", text[2:]) if text[0] in "-*" else (f"{level}numbered", text)
-
-
-def _is_file(text: str) -> bool:
-    """Return whether a text is the name of a file, not what it says."""
-    name = text.strip()
-    if not name or "\n" in name or len(name) > MOST_OF_NAME:
-        return False
-    return bool(re.fullmatch(r"\S+\.(?:md|txt)", name)) or Path(name).is_file()

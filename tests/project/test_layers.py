@@ -29,7 +29,7 @@ ORDER = (
     ),
     *("classes", "model", "problem", "program", "interactions", "inference", "user_program"),
     *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence", "page"),
-    *("compare", "report", "estimators", "datasets", "cli", "__init__"),
+    *("compare", "report", "estimators", "datasets", "app", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
 FRAMES = (
@@ -56,6 +56,7 @@ HOMES = {
     "xarray": ("predict", "diagnose"),
     **dict.fromkeys(("cyclopts", "rich"), ("cli",)),
     "tqdm": ("progress_bar",),
+    **dict.fromkeys(("starlette", "uvicorn"), ("app",)),
     **dict.fromkeys(("dask", "pyspark"), ("sources",)),
 }
 LAZY = {
@@ -65,6 +66,7 @@ LAZY = {
     "matplotlib",
     "dask",
     "pyspark",
+    "uvicorn",
     *(name for name in HOMES if "arviz" in name),
 }
 

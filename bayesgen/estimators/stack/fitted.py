@@ -310,6 +310,11 @@ class FittedStack(Fitted):
         return list(dict.fromkeys(n for m in self.members.by_name.values() for n in m.names))
 
     @property
+    def parts(self) -> tuple[Fitted, ...]:
+        """The members."""
+        return tuple(self.members.by_name.values())
+
+    @property
     def derived(self) -> dict[Name, Reading]:
         """No column: cells are imputed by members that read the columns as they are."""
         return {}
