@@ -61,7 +61,7 @@ def serve_page(
         X, y, _ = rows.rows()
         rows.print_first(read_table(X), json=False)
         classifier, title = new_classifier("stacked", "auto", seed).fit(X, y), rows.title
-    printing.print_notes([f"what {title} holds of rows: {HOLDS[classifier.describe().holds]}"])
+    printing.print_notes([f"rows that the model holds: {HOLDS[classifier.describe().holds]}"])
     # of a service that is stopped, as Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -73,7 +73,7 @@ def test_a_model_is_served_until_a_signal_ends_it_without_a_word(tennis, end):
         serving.process.send_signal(end)
         out, error = serving.process.communicate(timeout=60)
         assert (serving.process.returncode, out) == (0, "")
-        wanted = "what tennis holds of rows: none, but counts, means and the like"
+        wanted = "rows that the model holds: none, but counts, means and the like"
         assert error.startswith(f"note: {wanted}") and error.count("\n") == 1
 
 
