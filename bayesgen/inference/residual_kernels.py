@@ -25,9 +25,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
-from bayesgen.interactions import Forest
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.typing import Encoded, Joint, Membership, Weights
+from bayesgen.typing import Joint, Weights
 
 PAIRED_FLOATS = 1_000_000
 """Pairs of rows that are held at once: 8 MB."""
@@ -142,20 +141,22 @@ class LeafKernel:
 
     @classmethod
     def of(
-        cls, forest: Forest, encoded: Encoded, y: Membership, away: Weights, weight: Weights
+        cls,
+        inside: csr_array,
+        outside: Float[np.ndarray, "tree row"],
+        root: Int[np.ndarray, " tree"],
+        weight: Weights,
     ) -> "LeafKernel":
         """Return the kernel of the rows from which a forest was grown.
 
         Args:
-            forest: grown.
-            encoded: rows.
-            y: their class codes, or shares of the classes.
-            away: the part of its weight that a row loses where it is left out.
+            inside: which share of each row is in each leaf, (row, node).
+            outside: how likely each row is out of the bag of each tree.
+            root: first node of each tree.
             weight: of the rows.
         """
-        inside, outside = forest.inside(encoded), forest.outside(encoded, y, away)
         entry = inside.tocoo()
-        tree = np.searchsorted(forest.root, entry.col, side="right") - 1
+        tree = np.searchsorted(root, entry.col, side="right") - 1
         spared = csr_array((entry.data * outside[tree, entry.row], entry.coords), inside.shape)
         trees = outside.T @ outside
         apart = (spared @ spared.T).toarray() / np.where(trees > 0, trees, 1.0)

@@ -112,7 +112,8 @@ def grown(x, y):
     encoded, cells = {"a": x}, [Cell("a", j, 0) for j in range(x.shape[1])]
     weight = np.ones(len(y))
     forest = Forest.grown(cells, encoded, y, weight, 2)
-    return forest, LeafKernel.of(forest, encoded, y, weight, weight)
+    outside = forest.outside(encoded, y, weight)
+    return forest, LeafKernel.of(forest.inside(encoded), outside, forest.root, weight)
 
 
 def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):

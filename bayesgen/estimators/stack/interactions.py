@@ -115,7 +115,9 @@ class JudgedCells:
         ]
         leaves = None
         if isinstance(joint, Forest) and joint.splits:
-            leaves = LeafKernel.of(joint, self.encoded, self.y, self.lost, self.weight)
+            outside = joint.outside(self.encoded, self.y, self.lost)
+            inside = joint.inside(self.encoded)
+            leaves = LeafKernel.of(inside, outside, joint.root, self.weight)
         misfit = learned_misfit(columns, log_proba, self.y, self.weight, leaves, joined=joined)
         # of the stack, whose rows are those of all members
         cells = self.cells.values()
