@@ -28,8 +28,8 @@ class Answers:
     """What one classifier answered for the rows to score of one split.
 
     rows: their positions in the table. y: class codes. log_p: log P(class), shape (row, class),
-    -inf for a class that the fit never saw. seconds: of fit and prediction. failed: the error that
-    the fit raised, with no log_p; else empty. origin: of the table.
+    -inf for a class that the fit never saw. seconds: of the processor, for fit and prediction.
+    failed: the error that the fit raised, with no log_p; else empty. origin: of the table.
     """
 
     rows: np.ndarray
@@ -143,7 +143,7 @@ def _fill_one(
 def _answer(clf: BaseEstimator, X: pd.DataFrame, table: Benchmark, fold: Fold) -> Answers:
     fit, scored = fold
     log_p, failed = np.full((len(scored), len(table.classes)), -np.inf), ""
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -152,7 +152,7 @@ def _answer(clf: BaseEstimator, X: pd.DataFrame, table: Benchmark, fold: Fold) -
         except Exception as error:
             # any error of any rival is a line of the report
             log_p, failed = np.empty((0, len(table.classes))), f"{type(error).__name__}: {error}"
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Answers(scored, table.y[scored], log_p, seconds, failed, table.origin)
 
 

@@ -122,6 +122,11 @@ REGIMES = {
         lambda table: cross_validation(table, FOLDS, range(3)),
         folds=FOLDS,
     ),
+    "tuned": Regime(
+        "5-fold cross-validation, one seed",
+        lambda table: cross_validation(table, 5, [0]),
+        folds=5,
+    ),
     **{
         f"missing-{share}": _cut(
             f"{share} % of all cells removed completely at random",

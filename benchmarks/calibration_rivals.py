@@ -41,6 +41,8 @@ BOOSTED = {
     "reg_lambda": loguniform(1e-3, 30.0),
     "colsample_bytree": uniform(0.4, 0.6),
 }
+CATBOOST_GRID = {"depth": [4, 6], "learning_rate": [0.03, 0.1], "l2_leaf_reg": [3, 30]}
+EBM_GRID = {"interactions": [0, 5], "learning_rate": [0.03, 0.1], "max_leaves": [2, 3]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,9 +119,9 @@ def _ours(make: Callable[[], BaseEstimator]) -> Rival:
     return Rival(lambda table: make(), "bayesgen")
 
 
-def _searched(pipeline: BaseEstimator, grid: dict[str, list]) -> BaseEstimator:
+def _searched(pipeline: BaseEstimator, grid: dict[str, list], folds: int = 5) -> BaseEstimator:
     search = {"scoring": "neg_log_loss", "error_score": -np.inf}
-    return FoldsByRows(lambda cv: GridSearchCV(pipeline, grid, cv=cv, **search))
+    return FoldsByRows(lambda cv: GridSearchCV(pipeline, grid, cv=cv, **search), folds)
 
 
 def _logistic(table: Benchmark) -> BaseEstimator:
@@ -147,14 +149,19 @@ def _calibrated(make: Callable[[Benchmark], BaseEstimator], folds: int = 5) -> R
     )
 
 
-def _catboost(table: Benchmark) -> BaseEstimator:
+def _catboost(table: Benchmark, **settings: float) -> BaseEstimator:
     from catboost import CatBoostClassifier
 
-    settings = {"allow_writing_files": False, "verbose": False, "thread_count": 1}
+    settings |= {"allow_writing_files": False, "verbose": False, "thread_count": 1}
     if len(table.classes) > CATBOOST_CLASSES:
         settings["one_hot_max_size"] = 255
-    boosted = CatBoostClassifier(cat_features=table.levels, random_seed=0, **settings)
+    boosted = CatBoostClassifier(cat_features=tuple(table.levels), random_seed=0, **settings)
     return make_pipeline(FunctionTransformer(words), boosted)
+
+
+def _catboost_tuned(table: Benchmark) -> BaseEstimator:
+    grid = {f"catboostclassifier__{name}": values for name, values in CATBOOST_GRID.items()}
+    return _searched(_catboost(table, iterations=300), grid, folds=3)
 
 
 def _lightgbm(table: Benchmark) -> BaseEstimator:
@@ -168,6 +175,17 @@ def _lightgbm_tuned(table: Benchmark) -> BaseEstimator:
     return FoldsByRows(
         lambda cv: RandomizedSearchCV(_lightgbm(table), BOOSTED, cv=cv, **searched), folds=3
     )
+
+
+def _ebm_tuned(table: Benchmark) -> BaseEstimator:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    kinds = ["nominal" if c in table.levels else "continuous" for c in table.X]
+    # below the defaults, whose single fit of glass or crabs takes half a minute to a minute
+    fewer = {"outer_bags": 4, "max_interaction_bins": 16, "max_rounds": 1000}
+    settings = {"feature_types": kinds, "n_jobs": 1, "random_state": 0}
+    boosted = ExplainableBoostingClassifier(**fewer, **settings)
+    return _searched(boosted, EBM_GRID, folds=3)
 
 
 def _process(table: Benchmark) -> BaseEstimator:
@@ -200,6 +218,8 @@ RIVALS = {
     "forest": Rival(_forest),
     "boosting": Rival(_boosting),
     "CatBoost": Rival(_catboost, "catboost"),
+    "CatBoost, tuned": Rival(_catboost_tuned, "catboost", ("tuned",)),
+    "EBM, tuned": Rival(_ebm_tuned, "interpret-core", ("tuned",)),
     "LightGBM": Rival(_lightgbm, "lightgbm"),
     "forest, calibrated": _calibrated(_forest),
     "boosting, calibrated": _calibrated(_boosting),

@@ -5,10 +5,11 @@ sum of two tables of two columns each, with entries N(0, 1.5^2); in "columns" a 
 each column, N(0, .7^2), so that no column interacts. The mean over tables of the expected log loss
 of 2,000 new rows, less the entropy of their classes, with its standard error.
 
-    python benchmarks/interacting_levels.py [--rows 500] [--tables 10]
+    python benchmarks/interacting_levels.py [--rows 100 500] [--tables 20]
 """
 
 import argparse
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -58,18 +59,18 @@ def excess(model: str, kind: str, rows: int, seed: int) -> float:
 def main() -> None:
     """Print Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=500, metavar="N")
-    parser.add_argument("--tables", type=int, default=10, metavar="N")
+    parser.add_argument("--rows", type=int, nargs="+", default=[100, 500], metavar="N")
+    parser.add_argument("--tables", type=int, default=20, metavar="N")
     arguments = parser.parse_args()
-    print(f"| {arguments.rows} rows | {' | '.join(MODELS)} |")
-    print("| --- " * (1 + len(MODELS)) + "|")
-    for kind in ("pairs", "columns"):
+    print(f"| log-odds of | rows | {' | '.join(MODELS)} |")
+    print("| --- " * (2 + len(MODELS)) + "|")
+    for kind, rows in itertools.product(("pairs", "columns"), arguments.rows):
         cells = []
         for model in MODELS:
-            found = [excess(model, kind, arguments.rows, i) for i in range(arguments.tables)]
+            found = [excess(model, kind, rows, i) for i in range(arguments.tables)]
             error = np.std(found) / np.sqrt(max(len(found) - 1, 1))
             cells.append(f"{np.mean(found):.3f} ± {error:.3f}")
-        print(f"| {kind} | {' | '.join(cells)} |", flush=True)
+        print(f"| {kind} | {rows:,} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
