@@ -34,13 +34,15 @@ class ClassDraws:
     rows: (row,). probs: (draw, row, class). weight: (draw, row), which sum to one for each row and
     stand for p(theta given data, x). logits: the sum of the log densities of the parts behind them,
     each times a draw of its weight (`PartWeights`), (draw of the parts, row, class), up to a
-    constant of each row and draw; no draw unless they were wanted.
+    constant of each row and draw; no draw unless they were wanted. pairs: the draw of the logits
+    that goes with each of the probabilities; None: that of the same position.
     """
 
     rows: Int[np.ndarray, " row"]
     probs: Float[np.ndarray, "draw row class"]
     weight: Float[np.ndarray, "draw row"]
     logits: Float[np.ndarray, "part_draw row class"]
+    pairs: Int[np.ndarray, " draw"] | None = None
 
     @property
     def effective(self) -> Float[np.ndarray, " row"]:
@@ -115,7 +117,7 @@ def joined(found: Iterable[ClassDraws]) -> ClassDraws:
         name: np.concatenate([getattr(chunk, name) for chunk in chunks], axis=1)[:, order]
         for name in ("probs", "weight", "logits")
     }
-    return ClassDraws(rows[order], **arrays)
+    return ClassDraws(rows[order], **arrays, pairs=chunks[0].pairs)
 
 
 def no_logits(n_rows: int, n_classes: int) -> np.ndarray:

@@ -51,8 +51,6 @@ ABSENT = 0.5
 """Prior probability that nothing is constant in leaves which the model lacks."""
 LEVELS = 200
 """Standard deviations of the sum of both, evenly spaced in probability."""
-REPEATS = 8
-"""Normal numbers that one draw is moved by: of 100 draws quantiles are those of 800."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,23 +91,22 @@ class Misfit(Arrays):
         from scipy.stats import qmc
 
         each = np.moveaxis(draws.probs, 0, -1)
-        n_classes, n_draws = each.shape[1], REPEATS * each.shape[2]
-        # one after another, so that they are evenly spread over every few draws
+        n_classes, n_draws = each.shape[1:]
+        # evenly spread over the draws of any member, which are in the order of their probabilities
         *levels, level = qmc.Halton(n_classes + 1, seed=seed).random(n_draws).T
         sd = self.sd[np.searchsorted(self.weight.cumsum()[:-1], level)]
         noise = ndtri(np.stack(levels)) / np.sqrt(2)
-        out = np.empty((*each.shape[:2], n_draws))
-        for rows in cached_rows(out):
+        out = np.empty(each.shape)
+        for rows in cached_rows(each):
             logs = out[rows]
             with np.errstate(divide="ignore"):
-                logs[:] = np.repeat(np.log(each[rows]), REPEATS, axis=-1)
+                np.log(each[rows], out=logs)
             sd_of_rows = sd * np.sqrt(observed[rows, None, None])
             # a mean over noise is nearer to even probabilities
             logs *= 1 / np.sqrt(_flattening(sd_of_rows**2))
             logs += noise * sd_of_rows
             softmax(logs)
-        weight = np.repeat(draws.weight, REPEATS, axis=0) / REPEATS
-        return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0), weight=weight)
+        return dataclasses.replace(draws, probs=np.moveaxis(out, -1, 0))
 
 
 def _flattening(variance: Float[np.ndarray, "..."] | float) -> Float[np.ndarray, "..."]:

@@ -416,7 +416,7 @@ class Mixture(Weighted):
     ) -> Iterator[ClassDraws]:
         """Yield the draws of all members, each with its member's weight.
 
-        With weights of the parts, those of the weighted mean of the members (`_mean_draws`).
+        With weights of the parts, of every member as many, paired by rank (`_paired_draws`).
         """
         size = len(self.members)
         draws = DRAWS + FEWEST_DRAWS * size if weights is None else PART_DRAWS * size
@@ -425,7 +425,7 @@ class Mixture(Weighted):
             if weights is None:
                 yield self._unpaired_draws(chunk, rows)
             else:
-                yield self._mean_draws(chunk, rows, weights(PART_DRAWS))
+                yield self._paired_draws(chunk, rows, weights(PART_DRAWS))
 
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
@@ -435,13 +435,13 @@ class Mixture(Weighted):
             samples.append(joined(posterior.class_draws(member_rows[name], len(rows))))
         return self.weighed_draws(rows, samples)
 
-    def _mean_draws(
+    def _paired_draws(
         self,
         encoded: Encoded,
         rows: Int[np.ndarray, " row"],
         weights: Float[np.ndarray, "draw part"],
     ) -> ClassDraws:
-        """Return PART_DRAWS draws of the mean of the members, and the sums of weighted parts.
+        """Return PART_DRAWS draws of each member, and the sums of weighted parts.
 
         Members describe the same rows, so their errors are alike, and independent draws would
         average them out: draws of all members go together by the rank of P(most probable class).
@@ -467,7 +467,8 @@ class Mixture(Weighted):
             self.by_member(encoded), lambda term, x: term.draws(rng, PART_DRAWS)(x)
         )
         term_weights = weights.T[weights.shape[1] - len(of_terms) :]
-        probs = np.empty((n, log_classes.shape[1], PART_DRAWS))
+        pairs, counts = self._kept_pairs
+        probs = np.empty((n, log_classes.shape[1], len(pairs)))
         logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
         for part in row_chunks(n, max(1, CACHED_FLOATS // (log_classes.size * PART_DRAWS))):
             order = np.arange(PART_DRAWS)
@@ -478,7 +479,9 @@ class Mixture(Weighted):
                 if len(sample.logits):
                     order = at % PART_DRAWS
                     logits[part] += taken(np.moveaxis(sample.logits[:, part], 0, -1), at)
-            np.matmul(self.weights, ranked, out=probs[part])
+            np.take(
+                ranked.reshape(*ranked.shape[:2], -1), pairs, axis=-1, out=probs[part], mode="clip"
+            )
             with np.errstate(divide="ignore"):
                 logs = np.log(np.swapaxes(ranked, 1, 2), order="C")
             logs -= prior
@@ -489,8 +492,9 @@ class Mixture(Weighted):
         return ClassDraws(
             rows,
             np.moveaxis(probs, -1, 0),
-            np.full((PART_DRAWS, n), 1 / PART_DRAWS),
+            np.repeat(np.repeat(self.weights / counts, counts)[:, None], n, axis=1),
             np.moveaxis(logits, -1, 0),
+            pairs % PART_DRAWS,
         )
 
     def _drawn(
@@ -516,6 +520,17 @@ class Mixture(Weighted):
                 posterior = member.with_draws(FEW_DRAWS)
             out.append(joined(posterior.class_draws(rows[name], n, weights=of_blocks)))
         return out
+
+    @functools.cached_property
+    def _kept_pairs(self) -> tuple[Int[np.ndarray, " draw"], Int[np.ndarray, " member"]]:
+        """Return which draws of the members stand in their mean, and how many of each member."""
+        counts = np.where(self.weights < SMALL, FEW_DRAWS, PART_DRAWS)
+        # evenly spaced, from the middle of as many strata
+        positions = [
+            i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)
+            for i, c in enumerate(counts)
+        ]
+        return np.concatenate(positions), counts
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all members' parameters, by "member/owner"."""

@@ -202,9 +202,8 @@ class Pooled(Calibrated):
     ) -> Iterator[ClassDraws]:
         """Yield draws of the mean of pool and other readout, both from one draw of the parts.
 
-        A draw of the pool is one of the weights (Laplace's normal) and one of every part. The
-        shares of pool and members are part of the prediction, so each draw of P is a mean with
-        these, to which the misfit is added.
+        A draw of the pool is one of the weights (Laplace's normal) and one of every part. Its share
+        is part of the prediction, so each draw of P is such a mean, to which the misfit is added.
         """
         log_classes = components.log_classes()[:, None]
 
@@ -219,11 +218,20 @@ class Pooled(Calibrated):
             logits = found.logits[:0] if wanted is None else next(wanted).logits
             pooled = np.add(np.moveaxis(found.logits, 0, -1), log_classes, order="C")
             softmax(pooled)
-            probs = np.moveaxis(pooled, -1, 0)
-            if self.share < 1:
-                probs *= self.share
-                probs += (1 - self.share) * found.probs
-            draws = ClassDraws(found.rows, probs, found.weight, logits)
+            if self.share == 1:
+                # pairs are draws of even weight
+                even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
+                weight = found.weight if found.pairs is None else even
+                draws = ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
+                yield self._spread(draws, encoded)
+                continue
+            each = np.moveaxis(found.probs, 0, -1)
+            out = np.empty(each.shape)
+            for rows in cached_rows(each):
+                some = pooled[rows] if found.pairs is None else pooled[rows].take(found.pairs, -1)
+                np.multiply(some, self.share, out=out[rows])
+                out[rows] += (1 - self.share) * each[rows]
+            draws = dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
             yield self._spread(draws, encoded)
 
     def _spread(self, draws: ClassDraws, encoded: Encoded) -> ClassDraws:

@@ -165,12 +165,14 @@ def test_members_of_little_weight_need_few_draws(all_members, monkeypatch):
     """All draws of every member move ends by half of what other draws do, without the misfit."""
     monkeypatch.setattr(Misfit, "spread", lambda self, draws, observed, seed: draws)
     stack, X, y = all_members
-    few = stack.predict_interval(X)
+    few, size = stack.predict_interval(X), len(stack.predict_draws(X[:2]))
     for name in ("SMALL", "NEGLIGIBLE"):
         monkeypatch.setattr(mixture, name, 0.0)
-    ends, others = copy.deepcopy(stack).predict_interval(X), stack.set_params(random_state=1)
-    moved, noise = (np.square(e - ends).mean() for e in (few, others.fit(X, y).predict_interval(X)))
-    assert 0 < np.sqrt(moved) < 0.75 * np.sqrt(noise)
+    every = copy.deepcopy(stack)
+    assert len(every.predict_draws(X[:2])) > size
+    ends, others = every.predict_interval(X), stack.set_params(random_state=1).fit(X, y)
+    moved, noise = (np.square(e - ends).mean() for e in (few, others.predict_interval(X)))
+    assert np.sqrt(moved) < 0.75 * np.sqrt(noise)
     assert np.diff(few).mean() == pytest.approx(np.diff(ends).mean(), rel=0.05)
 
 
