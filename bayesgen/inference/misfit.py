@@ -13,13 +13,13 @@ f_2 it is not, since the kernel of leaves is rougher than most functions, which 
 posterior of the standard deviation, whose prior is half-normal, is on a grid. f_2 is 0 with prior
 probability 1/2: a model mostly has the interactions that matter.
 
-n rows leave a part of v unknown. Of f_1, that is v / (1 + v h / D): D functions, of which each has
-variance v / D and the information h of the rows. Of f_2, it is the mean variance that a Gaussian
-process has left at the rows if the forest has joined the model, and all of v if it has not.
+n rows leave v / (1 + v h / D) of v unknown: D functions, of which each has variance v / D and the
+information h of the rows. Of f_2 they leave all if the forest has not joined the model, which then
+has learned none of it.
 
 Source: Lin (1997), Variance component testing in generalised linear models with random effects,
 Biometrika 84, 309-326; MacKay (1992), Neural Computation 4, 720-736 (averages of the logistic
-function); Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, chapter 3.
+function).
 """
 
 import dataclasses
@@ -140,33 +140,22 @@ def learned_misfit(
     of_columns = ColumnKernel.of(columns, weight)
     kernels = [of_columns] if leaves is None else [of_columns, leaves]
     sums, *of_leaves = pair_sums(kernels, residual, proba, weight)
-    # what a row tells of the logit of a class
-    information = weight * (proba * (1 - proba)).sum(axis=1) / (n_classes - 1)
-    size = max(float(n_functions(of_columns.functions)), 1.0)
-    unknown = 1 + SDS**2 / 2 * information.sum() * _flattening(SDS**2) / size
+    # what the rows tell of the logit of a class
+    information = float(weight @ (proba * (1 - proba)).sum(axis=1)) / (n_classes - 1)
     # whatever functions of columns f_1 is made of, a mean over pairs of f f' K is v
     share = _posterior(sums, sums.pairs * SDS**2 / 2 * _flattening(SDS**2))
-    sd = SDS / np.sqrt(unknown)
+    sd = _unknown(information, float(n_functions(of_columns.functions)))
     if leaves is not None:
         present = _posterior(of_leaves[0], of_leaves[0].square * SDS**2 / 2, absent=ABSENT)
-        left = _left(leaves, present, information) if joined else SDS
+        left = _unknown(information, leaves.functions) if joined else SDS
         sd, share = _of_sum(sd, share, left, present)
     return Misfit(sd, share, of_columns.functions)
 
 
-def _left(
-    leaves: LeafKernel, share: Float[np.ndarray, " sd"], information: Weights
-) -> Float[np.ndarray, " sd"]:
-    """Return the standard deviations that rows leave of SDS, if a forest has learned from them.
-
-    share: posterior weights of SDS. information: of each row.
-    """
-    if not share[1:].any():
-        return SDS
-    variance = float(share[1:] @ SDS[1:] ** 2 / share[1:].sum())
-    unlearned = leaves.unlearned(information * _flattening(variance), variance / 2)
-    told = SDS**2 * _flattening(SDS**2) / (variance * _flattening(variance))
-    return SDS / np.sqrt(1 + (1 / unlearned - 1) * told)
+def _unknown(information: float, functions: float) -> Float[np.ndarray, " sd"]:
+    """Return what rows leave of SDS of so many functions."""
+    known = SDS**2 / 2 * information * _flattening(SDS**2) / max(functions, 1.0)
+    return SDS / np.sqrt(1 + known)
 
 
 def _posterior(

@@ -130,14 +130,13 @@ class ColumnKernel:
 class LeafKernel:
     """The kernel of functions that are constant in the leaves of a forest's trees.
 
-    inside: share of each row that is in each leaf. apart: the kernel, by the trees that have
-    neither of two rows in their bag. weight: of the rows.
+    covariance: of the function at each two rows, by the trees that have neither in their bag.
+    functions: number of independent ones of even variance with as much of it in all and as large
+    squares of covariances.
     """
 
-    inside: csr_array
-    apart: Float[np.ndarray, "row row"]
-    n_trees: int
-    weight: Weights
+    covariance: Float[np.ndarray, "row row"]
+    functions: float
 
     @classmethod
     def of(
@@ -159,38 +158,15 @@ class LeafKernel:
         tree = np.searchsorted(root, entry.col, side="right") - 1
         spared = csr_array((entry.data * outside[tree, entry.row], entry.coords), inside.shape)
         trees = outside.T @ outside
-        apart = (spared @ spared.T).toarray() / np.where(trees > 0, trees, 1.0)
-        return cls(inside, _centered(apart, weight), len(outside), weight)
+        covariance = (spared @ spared.T).toarray() / np.where(trees > 0, trees, 1.0)
+        means = covariance @ weight / weight.sum()
+        covariance -= means
+        covariance -= means[:, None]
+        covariance += means @ weight / weight.sum()
+        squares = weight @ covariance**2 @ weight
+        functions = (weight @ np.diag(covariance)) ** 2 / squares if squares > 0 else 1.0
+        return cls(covariance, float(functions))
 
     def of_rows(self, part: slice) -> Float[np.ndarray, "part row"]:
         """Return the kernel of some rows with all."""
-        return self.apart[part]
-
-    def unlearned(self, information: Weights, variance: float) -> float:
-        """Return the share of the variance of a Gaussian process that rows leave unknown.
-
-        That is the mean of R - R^2 [(v K + R)^-1]_ii over rows, over that of v K_ii, by all trees.
-
-        Args:
-            information: of each row, about the function there: 1 / R.
-            variance: v of the function.
-        """
-        kept = information > 0
-        if not kept.any():
-            return 1.0
-        inside, noise = self.inside[kept], 1 / information[kept]
-        kernel = _centered((inside @ inside.T).toarray() / self.n_trees, self.weight[kept])
-        prior = variance * np.diag(kernel)
-        kernel *= variance
-        kernel[np.diag_indices_from(kernel)] += noise
-        left = noise - noise**2 * np.diag(np.linalg.inv(kernel))
-        return float(self.weight[kept] @ left / (self.weight[kept] @ prior))
-
-
-def _centered(kernel: Float[np.ndarray, "row row"], weight: Weights) -> np.ndarray:
-    """Return the kernel of functions less their weighted means over rows."""
-    means = kernel @ weight / weight.sum()
-    kernel -= means
-    kernel -= means[:, None]
-    kernel += means @ weight / weight.sum()
-    return kernel
+        return self.covariance[part]

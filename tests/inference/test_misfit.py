@@ -128,24 +128,15 @@ def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):
     share = np.zeros((n, 20, len(forest.column)))
     for row, tree, leaf, part in zip(*forest.leaves_of(x), strict=True):
         share[row, tree, leaf] += part
-    expected, of_all = np.zeros((n, n)), np.zeros((n, n))
+    expected = np.zeros((n, n))
     for i, j in itertools.product(range(n), range(n)):
         agree = (share[i] * share[j]).sum(axis=1)
         out = (forest.bag[:, entry[i]] == 0) & (forest.bag[:, entry[j]] == 0)
         expected[i, j] = agree[out].mean() if out.any() else 0
-        of_all[i, j] = agree.mean()
     center = np.eye(n) - 1 / n
-    np.testing.assert_allclose(kernel.of_rows(slice(None)), center @ expected @ center, atol=1e-12)
-    covariance = 1.7 * center @ of_all @ center
-    information = rng.uniform(0.1, 0.3, n)
-    information[3] = 0  # a row that is certain tells nothing, and is not judged
-    told = np.flatnonzero(information)
-    inner = np.eye(n - 1) - 1 / (n - 1)
-    covariance = 1.7 * inner @ of_all[np.ix_(told, told)] @ inner
-    gained = covariance @ np.linalg.solve(covariance + np.diag(1 / information[told]), covariance)
-    left = 1 - np.trace(gained) / np.trace(covariance)
-    assert kernel.unlearned(information, 1.7) == pytest.approx(left)
-    assert kernel.unlearned(np.zeros(n), 1.7) == 1
+    expected = center @ expected @ center
+    np.testing.assert_allclose(kernel.of_rows(slice(None)), expected, atol=1e-12)
+    assert kernel.functions == pytest.approx(np.trace(expected) ** 2 / (expected**2).sum())
 
 
 def quadrants(seed, n, size):
@@ -172,7 +163,7 @@ def test_a_forest_that_joined_has_learned_a_part():
     *model, leaves = quadrants(0, 300, 3.0)
     apart = misfit.learned_misfit(*model, leaves)
     joined = misfit.learned_misfit(*model, leaves, joined=True)
-    assert 0.5 * (apart.weight @ apart.sd) < joined.weight @ joined.sd < apart.weight @ apart.sd
+    assert 0.3 * (apart.weight @ apart.sd) < joined.weight @ joined.sd < apart.weight @ apart.sd
 
 
 def draws(probs):
