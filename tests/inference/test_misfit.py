@@ -148,15 +148,28 @@ def quadrants(seed, n, size):
     return columns, np.full((n, 2), np.log(0.5)), y, np.ones(n), grown(x, y)[1]
 
 
-def test_leaves_show_what_no_pair_of_thirds_does():
-    """Of labels that are noise they show nothing, although each leaf was grown to have one."""
-    for seed in range(3):
-        *model, leaves = quadrants(seed, 300, 3.0)
-        without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
-        assert found.weight @ found.sd > 2 > without.weight @ without.sd
-        *model, leaves = quadrants(seed, 300, 0.0)
-        without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
-        assert found.weight @ found.sd < without.weight @ without.sd + 0.15
+def require_noise_shows_nothing(seed):
+    """Of labels that are noise leaves show nothing, although each was grown to have one class."""
+    *model, leaves = quadrants(seed, 300, 0.0)
+    without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
+    assert found.weight @ found.sd < without.weight @ without.sd + 0.15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leaves_show_what_no_pair_of_thirds_does(seed):
+    *model, leaves = quadrants(seed, 300, 3.0)
+    without, found = misfit.learned_misfit(*model), misfit.learned_misfit(*model, leaves)
+    assert found.weight @ found.sd > 2 > without.weight @ without.sd
+    require_noise_shows_nothing(seed)
+
+
+def test_fault_is_caught_rows_judged_by_trees_that_have_them_in_their_bag(monkeypatch):
+    def every(self, encoded, y, away):
+        return np.ones((len(self.root), len(y)))
+
+    monkeypatch.setattr(Forest, "outside", every)
+    with pytest.raises(AssertionError):
+        require_noise_shows_nothing(0)
 
 
 def test_a_forest_that_joined_has_learned_a_part():
