@@ -48,6 +48,7 @@ def serve_page(
     from bayesgen.app import serve
     from bayesgen.app.model import HOLDS
     from bayesgen.cli.data import LabelledData
+    from bayesgen.cli.progress import progress_lines
     from bayesgen.cli.stated import new_classifier
     from bayesgen.errors.packages import require_pages
     from bayesgen.estimators import load
@@ -60,7 +61,8 @@ def serve_page(
         rows = LabelledData.read(model, target, features, csv)
         X, y, _ = rows.rows()
         rows.print_first(read_table(X), json=False)
-        classifier, title = new_classifier("stacked", "auto", seed).fit(X, y), rows.title
+        with progress_lines("fit"):
+            classifier, title = new_classifier("stacked", "auto", seed).fit(X, y), rows.title
     printing.print_notes([f"rows that the model holds: {HOLDS[classifier.describe().holds]}"])
     # of a service that is stopped, as Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

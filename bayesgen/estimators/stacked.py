@@ -683,6 +683,7 @@ class StackedClassifier(Classifier):
     def fitted_(self, fitted: FittedStack) -> None:  # ty: ignore[incompatible-property-override]
         self._weighed, parts = fitted.weighed, fitted.members.by_name
         self.members_ = {name: one._holding(parts[name]) for name, one in self.members_.items()}
+        vars(self)[LAST_FITTED] = self.fitted_  # no question changes the attributes
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)

@@ -86,6 +86,7 @@ CALLS = {
         ("feature_value", lambda v: fitted().feature_value(rows(), draws=v), (1, *NO_COUNT)),
         ("estimate_prevalence", lambda v: prevalence(draws=v), NO_COUNT),
         ("to_datatree", lambda v: fitted().to_datatree(draws=v), NO_COUNT),
+        ("describe", lambda v: fitted().describe(draws=v), NO_COUNT),
         ("summary", lambda v: fitted().summary(draws=v), NO_COUNT),
     ],
     "chains": [

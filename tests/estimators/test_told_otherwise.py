@@ -8,7 +8,7 @@ import told_otherwise as told
 
 import bayesgen as bg
 from bayesgen.estimators.stack.member import FOLDS, folds_of
-from bayesgen.interactions import forest
+from bayesgen.interactions import growing
 from bayesgen.interactions.content_order import ContentOrder
 from bayesgen.schema.readings import bins
 from bayesgen.table import Copies, TableColumn
@@ -68,11 +68,10 @@ def every_column_varies(column):
 @pytest.mark.parametrize(
     ("name", "change", "owner", "attribute", "fault"),
     [
-        ("product", told.classes_renamed, forest.ContentOrder, "of", by_name),
-        ("product", told.columns_renamed, forest.ContentOrder, "of", by_name),
-        ("product", told.numbers_reflected, forest.ContentOrder, "of", by_name),
-        ("product", told.levels_renamed, forest.ContentOrder, "of", by_name),
-        ("product", told.levels_declared, forest.ContentOrder, "of", by_name),
+        ("product", told.classes_renamed, growing.ContentOrder, "of", by_name),
+        ("product", told.numbers_reflected, growing.ContentOrder, "of", by_name),
+        ("product", told.levels_renamed, growing.ContentOrder, "of", by_name),
+        ("product", told.levels_declared, growing.ContentOrder, "of", by_name),
         ("whole", told.constant_level, TableColumn, "varies", property(every_column_varies)),
         ("product", told.numbers_reflected, bins, "_skewed_downward", lambda *args: False),
     ],
@@ -179,3 +178,13 @@ def test_what_is_learned_does_not_depend_on_how_a_table_is_told(name):
         rows = rows.of_numbers()
     changes = told.CHANGES if rows.levels else (*told.NAMES, *told.OF_NUMBERS, *told.SILENT[::2])
     require_same(classifier, rows, told.all_of(changes))
+
+
+def test_fault_is_caught_columns_tried_in_the_order_of_names(monkeypatch):
+    """Trees that try all columns hardly see their order, so all try few."""
+    few = growing.KINDS[0]
+    monkeypatch.setattr(growing, "KINDS", (few, few))
+    require_same(stack, told.TABLES["product"](), told.columns_renamed)
+    monkeypatch.setattr(growing.ContentOrder, "of", by_name)
+    with pytest.raises(AssertionError):
+        require_same(stack, told.TABLES["product"](), told.columns_renamed)
