@@ -178,13 +178,3 @@ def test_what_is_learned_does_not_depend_on_how_a_table_is_told(name):
         rows = rows.of_numbers()
     changes = told.CHANGES if rows.levels else (*told.NAMES, *told.OF_NUMBERS, *told.SILENT[::2])
     require_same(classifier, rows, told.all_of(changes))
-
-
-def test_fault_is_caught_columns_tried_in_the_order_of_names(monkeypatch):
-    """Trees that try all columns hardly see their order, so all try few."""
-    few = growing.KINDS[0]
-    monkeypatch.setattr(growing, "KINDS", (few, few))
-    require_same(stack, told.TABLES["product"](), told.columns_renamed)
-    monkeypatch.setattr(growing.ContentOrder, "of", by_name)
-    with pytest.raises(AssertionError):
-        require_same(stack, told.TABLES["product"](), told.columns_renamed)
