@@ -19,7 +19,7 @@ predictor ensembles, technical report 579, Berkeley (the kernel of a forest).
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -32,6 +32,7 @@ PAIRED_FLOATS = 1_000_000
 """Pairs of rows that are held at once: 8 MB."""
 
 
+@runtime_checkable
 class Kernel(Protocol):
     """Covariances of a function of rows, up to a factor."""
 
