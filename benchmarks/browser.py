@@ -54,12 +54,29 @@ class Browser:
         field.send_keys(text or Keys.DELETE)
         self.settle()
 
-    def settle(self, seconds=60.0):
+    def follow(self, element, selector):
+        """Click what loads another page, and wait for that and for a selector in it."""
+        from selenium.webdriver.support.expected_conditions import staleness_of
+
+        element.click()
+        self.wait(lambda: staleness_of(element)(self.driver))
+        self.wait(lambda: self.find(selector))
+
+    def settle(self):
         """Wait until no part of the page is awaited."""
-        time.sleep(0.15)  # after the last key a page waits as well
+        time.sleep(0.05)  # an event of the address follows later than its change
+        self.wait(lambda: not self.find("[aria-busy]"))
+
+    def wait(self, holds, seconds=60.0):
+        """Wait until something holds.
+
+        Raises:
+            TimeoutError: it does not.
+        """
         end = time.monotonic() + seconds
-        while self.find("[aria-busy]"):
-            assert time.monotonic() < end, "the page is still busy"
+        while not holds():
+            if time.monotonic() > end:
+                raise TimeoutError("the page is still busy")
             time.sleep(0.02)
 
     def resize(self, width, height=900):

@@ -10,14 +10,20 @@ function filled() {
   return [...new FormData(form)].filter(([, text]) => text.trim() !== "");
 }
 
-async function ask() {
+// Nothing that is shown answers what is typed now, also while the next key may follow.
+function abandon() {
   asking.abort();
+  for (const part of PARTS) document.getElementById(part).setAttribute("aria-busy", "true");
+}
+
+async function ask() {
+  clearTimeout(pause);
+  abandon();
   asking = new AbortController();
   const { signal } = asking;
   const body = new URLSearchParams(filled());
   history.replaceState(null, "", body.size ? "#" + body : location.pathname);
   document.getElementById("refused")?.remove();
-  for (const part of PARTS) document.getElementById(part).setAttribute("aria-busy", "true");
   for (const part of PARTS) {
     try {
       const response = await fetch("/part/" + part, { method: "POST", body, signal });
@@ -51,6 +57,7 @@ function read() {
 }
 
 form.addEventListener("input", () => {
+  abandon();
   clearTimeout(pause);
   pause = setTimeout(ask, 60);
 });
