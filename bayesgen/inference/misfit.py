@@ -13,13 +13,15 @@ f_2 it is not, since the kernel of leaves is rougher than most functions, which 
 posterior of the standard deviation, whose prior is half-normal, is on a grid. f_2 is 0 with prior
 probability 1/2: a model mostly has the interactions that matter.
 
-n rows leave v / (1 + v h / D) of v unknown: D functions, of which each has variance v / D and the
-information h of the rows. Of f_2 they leave all if the forest has not joined the model, which then
-has learned none of it.
+Of independent functions that make up f, each with a share s of its variance, n rows leave the sum
+of v s / (1 + v s h) unknown, with h the information of the rows: the variance of a Gaussian process
+given them, on average. f_1 has functions of even shares; those of f_2 are the eigenvalues of its
+kernel. Of f_2 the rows leave all if the forest has not joined the model, which then has learned
+none of it.
 
 Source: Lin (1997), Variance component testing in generalised linear models with random effects,
 Biometrika 84, 309-326; MacKay (1992), Neural Computation 4, 720-736 (averages of the logistic
-function).
+function); Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 2.6.
 """
 
 import dataclasses
@@ -144,18 +146,24 @@ def learned_misfit(
     information = float(weight @ (proba * (1 - proba)).sum(axis=1)) / (n_classes - 1)
     # whatever functions of columns f_1 is made of, a mean over pairs of f f' K is v
     share = _posterior(sums, sums.pairs * SDS**2 / 2 * _flattening(SDS**2))
-    sd = _unknown(information, float(n_functions(of_columns.functions)))
+    size = max(float(n_functions(of_columns.functions)), 1.0)
+    sd = _unknown(information, np.array([1 / size]), size)
     if leaves is not None:
         present = _posterior(of_leaves[0], of_leaves[0].square * SDS**2 / 2, absent=ABSENT)
-        left = _unknown(information, leaves.functions) if joined else SDS
+        left = _unknown(information, leaves.shares()) if joined else SDS
         sd, share = _of_sum(sd, share, left, present)
     return Misfit(sd, share, of_columns.functions)
 
 
-def _unknown(information: float, functions: float) -> Float[np.ndarray, " sd"]:
-    """Return what rows leave of SDS of so many functions."""
-    known = SDS**2 / 2 * information * _flattening(SDS**2) / max(functions, 1.0)
-    return SDS / np.sqrt(1 + known)
+def _unknown(
+    information: float, shares: Float[np.ndarray, " function"], times: float = 1.0
+) -> Float[np.ndarray, " sd"]:
+    """Return what rows leave of SDS.
+
+    shares: of independent functions in the variance. times: how often each stands there.
+    """
+    told = SDS**2 / 2 * information * _flattening(SDS**2)
+    return SDS * np.sqrt(times * (shares / (1 + told[:, None] * shares)).sum(axis=1))
 
 
 def _posterior(

@@ -59,6 +59,10 @@ below, and at all, if that in the pool is too. On seven tables the mean width of
 by -2 to .4 %, ends by .002 to .014 (root mean square); other draws move them by .007 to .03."""
 NEGLIGIBLE = 0.02
 """Weight of a member, both in the mean and in the pool, below which its prediction alone serves."""
+IMPROBABLE = 0.001
+"""Probability of a member below which no draw of it stands among those of the mean."""
+CENTERINGS = 2
+"""Times that draws are moved towards the mean: a probability of .3 is then off by .001 or so."""
 DRAWN_FLOATS = 3_000_000
 """Log densities of draws held at once: 24 MB."""
 
@@ -192,16 +196,6 @@ class Weighted(Components):
         """Log P(y = k given data) of each member."""
         return np.stack([member.log_classes() for member in self.members.values()])
 
-    def weighed_draws(
-        self, rows: Int[np.ndarray, " row"], samples: Sequence[ClassDraws]
-    ) -> ClassDraws:
-        """Return draws of all members as one, each with its member's weight."""
-        shares = zip(samples, self.weights, strict=True)
-        weight = np.concatenate([share * sample.weight for sample, share in shares])
-        probs = np.concatenate([sample.probs for sample in samples])
-        logits = np.concatenate([sample.logits for sample in samples])
-        return ClassDraws(rows, probs, weight, logits)
-
     # -- missing cells -----------------------------------------------------------------------------
 
     def impute(
@@ -293,7 +287,7 @@ class Average(Weighted):
             rows, chunk = np.arange(n_rows)[part], take_rows(encoded, part)
             pairs = zip(closed, of_parts, strict=True)
             each = [one.class_draws(chunk, len(rows), weights=share) for one, share in pairs]
-            yield self.weighed_draws(rows, [*map(joined, each)])
+            yield _weighed(self.weights, rows, [*map(joined, each)])
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, of each member as many as its weight says."""
@@ -322,14 +316,19 @@ class Mixture(Weighted):
 
     Rows come encoded for each member, under "member/block".
 
+    The weights are those of the best mean. Draws are of one member at a time, each as probable as
+    it is to be nearest to the truth, and are moved together so that their mean is the prediction.
+
     densities: whether each member has a density over the same columns. imputers: whether each of
-    these can draw missing cells. split: the members whose blocks are parts of their own in a
-    log-linear pool, in addition to all members. terms: further parts of the pool, by the member
-    whose rows they read. reads: of members that read the rows of another, its name.
+    these can draw missing cells. probabilities: of each member, that it is nearest; None: the
+    weights. split: the members whose blocks are parts of their own in a log-linear pool, in
+    addition to all members. terms: further parts of the pool, by the member whose rows they read.
+    reads: of members that read the rows of another, its name.
     """
 
     densities: tuple[bool, ...]
     imputers: tuple[bool, ...] = ()
+    probabilities: Float[np.ndarray, " member"] | None = None
     split: tuple[str, ...] = ()
     terms: Mapping[str, tuple[Term, ...]] = dataclasses.field(default_factory=dict)
     reads: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -411,10 +410,15 @@ class Mixture(Weighted):
             share = of_class if of_class.sum() else share
         return share / share.sum()
 
+    @property
+    def nearest(self) -> Float[np.ndarray, " member"]:
+        """The probability of each member that it is nearest to the truth."""
+        return self.weights if self.probabilities is None else self.probabilities
+
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
-        """Yield the draws of all members, each with its member's weight.
+        """Yield the draws of all members, each with its member's probability, around their mean.
 
         With weights of the parts, of every member as many, paired by rank (`_paired_draws`).
         """
@@ -428,12 +432,20 @@ class Mixture(Weighted):
                 yield self._paired_draws(chunk, rows, weights(PART_DRAWS))
 
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
-        """Return draws of all members, in proportion to their weights."""
+        """Return draws of all members, in proportion to their probabilities."""
         member_rows, samples = self.by_member(encoded), []
-        for name, member in self.members.items():
-            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.shares[name] * DRAWS)))
+        for (name, member), share in zip(self.members.items(), self.nearest, strict=True):
+            posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(share * DRAWS)))
             samples.append(joined(posterior.class_draws(member_rows[name], len(rows))))
-        return self.weighed_draws(rows, samples)
+        draws = _weighed(self.nearest, rows, samples)
+        each = np.moveaxis(draws.probs, 0, -1)
+        _center(each, draws.weight, self._mean(samples))
+        return dataclasses.replace(draws, probs=np.moveaxis(each, -1, 0))
+
+    def _mean(self, samples: Sequence[ClassDraws]) -> Float[np.ndarray, "row class"]:
+        """Return the weighted mean of the members' probabilities."""
+        means = [np.einsum("drk,dr->rk", sample.probs, sample.weight) for sample in samples]
+        return np.einsum("m,mrk->rk", self.weights, means)
 
     def _paired_draws(
         self,
@@ -454,8 +466,8 @@ class Mixture(Weighted):
         """
         n, size = len(rows), len(self.members)
         draws = self._drawn(encoded, n, weights)
-        means = [np.einsum("drk,dr->rk", sample.probs, sample.weight) for sample in draws]
-        top = np.einsum("m,mrk->rk", self.weights, means).argmax(axis=1)
+        mean = self._mean(draws)
+        top = mean.argmax(axis=1)
         places = [
             evenly(sample.probs[:, np.arange(n), top], sample.weight, PART_DRAWS)
             for sample in draws
@@ -468,6 +480,8 @@ class Mixture(Weighted):
         )
         term_weights = weights.T[weights.shape[1] - len(of_terms) :]
         pairs, counts = self._kept_pairs
+        share = np.repeat(self.nearest / np.maximum(counts, 1), counts)
+        share /= share.sum()
         probs = np.empty((n, log_classes.shape[1], len(pairs)))
         logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
         for part in row_chunks(n, max(1, CACHED_FLOATS // (log_classes.size * PART_DRAWS))):
@@ -482,6 +496,7 @@ class Mixture(Weighted):
             np.take(
                 ranked.reshape(*ranked.shape[:2], -1), pairs, axis=-1, out=probs[part], mode="clip"
             )
+            _center(probs[part], share[:, None], mean[part])
             with np.errstate(divide="ignore"):
                 logs = np.log(np.swapaxes(ranked, 1, 2), order="C")
             logs -= prior
@@ -492,7 +507,7 @@ class Mixture(Weighted):
         return ClassDraws(
             rows,
             np.moveaxis(probs, -1, 0),
-            np.repeat(np.repeat(self.weights / counts, counts)[:, None], n, axis=1),
+            np.repeat(share[:, None], n, axis=1),
             np.moveaxis(logits, -1, 0),
             pairs % PART_DRAWS,
         )
@@ -507,7 +522,7 @@ class Mixture(Weighted):
         rows, start, out = self.by_member(encoded), len(self.members), []
         mean = np.abs(weights[:, :start].mean(axis=0))
         for (name, member), weight in zip(
-            self.members.items(), np.maximum(self.weights, mean), strict=True
+            self.members.items(), np.maximum(self.nearest, mean), strict=True
         ):
             posterior, of_blocks = member.with_draws(PART_DRAWS), None
             if name in self.split:
@@ -524,7 +539,8 @@ class Mixture(Weighted):
     @functools.cached_property
     def _kept_pairs(self) -> tuple[Int[np.ndarray, " draw"], Int[np.ndarray, " member"]]:
         """Return which draws of the members stand in their mean, and how many of each member."""
-        counts = np.where(self.weights < SMALL, FEW_DRAWS, PART_DRAWS)
+        counts = np.where(self.nearest < SMALL, FEW_DRAWS, PART_DRAWS)
+        counts[self.nearest < IMPROBABLE] = 0
         # evenly spaced, from the middle of as many strata
         positions = [
             i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)
@@ -614,6 +630,32 @@ class Mixture(Weighted):
         member = picked(np.tile(likely, (n, 1)), place.reshape(-1, 1))
         many = take_rows(encoded, np.tile(np.arange(n_rows), n))
         return self.imputed_by(member, many, rng), np.ones((1, n_rows))
+
+
+def _weighed(
+    shares: Float[np.ndarray, " member"],
+    rows: Int[np.ndarray, " row"],
+    samples: Sequence[ClassDraws],
+) -> ClassDraws:
+    """Return draws of all members as one, each with its member's share."""
+    pairs = zip(shares, samples, strict=True)
+    weight = np.concatenate([share * sample.weight for share, sample in pairs])
+    probs = np.concatenate([sample.probs for sample in samples])
+    logits = np.concatenate([sample.logits for sample in samples])
+    return ClassDraws(rows, probs, weight, logits)
+
+
+def _center(
+    probs: Float[np.ndarray, "row class draw"],
+    weight: Float[np.ndarray, "draw row"],
+    mean: Float[np.ndarray, "row class"],
+) -> None:
+    """Multiply the odds of all draws of a row alike, so that their mean is another, in place."""
+    for _ in range(CENTERINGS):
+        own = np.matmul(probs, weight.T[..., None])[..., 0]
+        probs *= np.divide(mean, own, out=np.ones_like(mean), where=own > 0)[..., None]
+        total = probs.sum(axis=1, keepdims=True)
+        np.divide(probs, total, out=probs, where=total > 0)  # a draw of weight 0 may rule out all
 
 
 def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:

@@ -28,6 +28,8 @@ from scipy.sparse import csr_array
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Joint, Weights
 
+SPECTRUM_ROWS = 600
+"""Rows whose eigenvalues stand for those of all: .05 s."""
 PAIRED_FLOATS = 1_000_000
 """Pairs of rows that are held at once: 8 MB."""
 
@@ -132,12 +134,11 @@ class LeafKernel:
     """The kernel of functions that are constant in the leaves of a forest's trees.
 
     covariance: of the function at each two rows, by the trees that have neither in their bag.
-    functions: number of independent ones of even variance with as much of it in all and as large
-    squares of covariances.
+    weight: of the rows.
     """
 
     covariance: Float[np.ndarray, "row row"]
-    functions: float
+    weight: Weights
 
     @classmethod
     def of(
@@ -164,10 +165,19 @@ class LeafKernel:
         covariance -= means
         covariance -= means[:, None]
         covariance += means @ weight / weight.sum()
-        squares = weight @ covariance**2 @ weight
-        functions = (weight @ np.diag(covariance)) ** 2 / squares if squares > 0 else 1.0
-        return cls(covariance, float(functions))
+        return cls(covariance, weight)
 
     def of_rows(self, part: slice) -> Float[np.ndarray, "part row"]:
         """Return the kernel of some rows with all."""
         return self.covariance[part]
+
+    def shares(self) -> Float[np.ndarray, " function"]:
+        """Return the share of each of independent functions in the variance, from some rows.
+
+        They are the eigenvalues of the covariance, a row of weight w being w rows.
+        """
+        some = slice(None, None, max(1, -(-len(self.weight) // SPECTRUM_ROWS)))
+        root = np.sqrt(self.weight[some])
+        values = np.linalg.eigvalsh(root[:, None] * self.covariance[some, some] * root)
+        values = values[values > 0]
+        return values / values.sum() if values.size else np.ones(1)

@@ -136,7 +136,11 @@ def test_leaves_are_shared_as_trees_without_both_rows_say(monkeypatch, rng):
     center = np.eye(n) - 1 / n
     expected = center @ expected @ center
     np.testing.assert_allclose(kernel.of_rows(slice(None)), expected, atol=1e-12)
-    assert kernel.functions == pytest.approx(np.trace(expected) ** 2 / (expected**2).sum())
+    # averages over few trees have eigenvalues below 0
+    values = np.linalg.eigvalsh(expected)
+    values = values[-len(kernel.shares()) :]
+    assert values[0] > 0
+    np.testing.assert_allclose(np.sort(kernel.shares()), values / values.sum(), atol=1e-9)
 
 
 def quadrants(seed, n, size):
@@ -177,6 +181,34 @@ def test_a_forest_that_joined_has_learned_a_part():
     apart = misfit.learned_misfit(*model, leaves)
     joined = misfit.learned_misfit(*model, leaves, joined=True)
     assert 0.3 * (apart.weight @ apart.sd) < joined.weight @ joined.sd < apart.weight @ apart.sd
+
+
+def test_shares_of_functions_count_weights(monkeypatch, rng):
+    root = rng.standard_normal((12, 5))
+    kernel = LeafKernel(root @ root.T, np.arange(12) % 2 + 1.0)
+    copies = np.repeat(np.arange(12), np.arange(12) % 2 + 1)
+    many = LeafKernel((root @ root.T)[np.ix_(copies, copies)], np.ones(18))
+    one, two = (np.sort(k.shares())[-5:] for k in (kernel, many))
+    np.testing.assert_allclose(one, two, rtol=1e-9)
+    assert LeafKernel(np.zeros((4, 4)), np.ones(4)).shares().tolist() == [1.0]
+    # of many rows some stand for all
+    monkeypatch.setattr(residual_kernels, "SPECTRUM_ROWS", 8)
+    half = LeafKernel(np.tile(root @ root.T, (2, 2)), np.ones(24))
+    assert len(half.shares()) <= 8
+
+
+def test_rows_leave_what_a_gaussian_process_leaves():
+    """The variance given the rows, on average, where each has the information h."""
+    values, h = np.array([9.0, 3.0, 1.0]), 0.05
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 3)))[0]
+    covariance = (basis * values) @ basis.T
+    noise = np.eye(30) / h
+    left = covariance - covariance @ np.linalg.solve(covariance + noise, covariance)
+    at = int(np.searchsorted(misfit.SDS, 1.0 - 1e-9))
+    # at a standard deviation of 1 the sum of the variances of all rows is 13
+    shares, flattening = values / values.sum(), 1 / (1 + np.pi / 8)
+    found = misfit._unknown(2 * 13 * h / flattening, shares)[at]
+    assert found**2 == pytest.approx(np.trace(left) / np.trace(covariance))
 
 
 def draws(probs):

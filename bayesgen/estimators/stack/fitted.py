@@ -68,8 +68,16 @@ class Members:
     split: tuple[str, ...]
     interactions: Interactions = NONE
 
-    def mixture(self, weights: np.ndarray, report: Report) -> Mixture:
-        """Return the weighted mean of their posteriors."""
+    def mixture(
+        self,
+        weights: np.ndarray,
+        report: Report,
+        probabilities: Float[np.ndarray, " member"] | None = None,
+    ) -> Mixture:
+        """Return the weighted mean of their posteriors.
+
+        probabilities: of each, that it is nearest to the truth.
+        """
         reader, joint = self.interactions.reads, self.interactions.joint
         densities = self._with_density(weights[: len(self.by_name)])
         parts = {name: member.posterior for name, member in self.by_name.items()}
@@ -82,7 +90,8 @@ class Members:
             parts[joint.title] = Posterior(RelativeDensity(Reader({}), report, joint, log_class))
             densities, imputers = (*densities, False), (*imputers, False)
         return Mixture(
-            Reader({}), report, parts, weights, densities, imputers, self.split, terms, reads
+            *(Reader({}), report, parts, weights, densities, imputers, probabilities),
+            *(self.split, terms, reads),
         )
 
     def _with_density(self, weights: np.ndarray) -> tuple[bool, ...]:
@@ -250,7 +259,9 @@ class FittedStack(Fitted):
             estimator: the name of the classifier in sentences.
         """
         members = Members(by_name, weighed.split, weighed.interactions)
-        mixture = members.mixture(np.array(list(weighed.weights.values())), weighed.report)
+        weights = np.array(list(weighed.weights.values()))
+        nearest = np.array([*weighed.probabilities.values()]) if weighed.probabilities else None
+        mixture = members.mixture(weights, weighed.report, nearest)
         names = (tuple(member.schema.names) for member in by_name.values())
         return cls(
             next(iter(by_name.values())).state,

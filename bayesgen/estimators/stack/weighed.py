@@ -15,6 +15,7 @@ class WeighedStack:
     """How members become a stack.
 
     weights: in the linear pool, by name. readout: how their mean becomes class probabilities.
+    probabilities: of each member, that it is nearest to the truth; of files older than these: {}.
     split: the member whose blocks the log-linear pool weighs. interactions: that joined. left_out:
     predictions of the rows that weigh, each from the others. report: of the fit. class_prior: of
     the classes, as it was stated.
@@ -27,6 +28,7 @@ class WeighedStack:
     left_out: LeftOutRows
     report: Report
     class_prior: Spec
+    probabilities: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def pool_share(self) -> float:

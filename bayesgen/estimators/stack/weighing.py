@@ -100,7 +100,8 @@ class Judges:
         labels = entries.row, entries.code
         log_proba = np.stack([judgement.log_proba[labels] for judgement in judgements.values()])
         share = stacking.weights_of(log_proba, entries.weight)
-        mixture = members.mixture(share, self.report)
+        nearest = stacking.probabilities_of(log_proba, entries.weight, share)
+        mixture = members.mixture(share, self.report, nearest)
         scores = mixture.scores_from(judgements, of_pairs)
         readout, interaction_weight = self.powers(scores), 0.0
         left_out = readout.log_proba(scores)
@@ -127,7 +128,6 @@ class Judges:
             readout,
             dict(judgements),
             of_pairs,
-            share,
             left_out,
             interaction_weight,
         )
@@ -180,8 +180,8 @@ class Weighed:
 
     members: of the stack. mixture: their weighted mean. readout: how it becomes class
     probabilities. judgements: what each member predicts of the rows left out. of_pairs: what each
-    pair of columns says of them. share: weights of the members in the mean. left_out: log class
-    probabilities of the rows. interaction_weight: of all interactions in the log-linear pool.
+    pair of columns says of them. left_out: log class probabilities of the rows. interaction_weight:
+    of all interactions in the log-linear pool.
     """
 
     members: Members
@@ -189,7 +189,6 @@ class Weighed:
     readout: Readout
     judgements: dict[str, MemberScores]
     of_pairs: Sequence[Joint]
-    share: Float[np.ndarray, " member"]
     left_out: Joint
     interaction_weight: float
 
@@ -238,14 +237,19 @@ def weighed_stack(
         details[LOSS_UNDER_PRIOR] = loss_under_prior(
             stack.posterior, stack.judgements, stack.of_pairs, y, weight
         )
+
+    def by_name(of_members: Float[np.ndarray, " member"]) -> dict[str, float]:
+        return dict(zip(stack.judgements, of_members.tolist(), strict=True))
+
     return WeighedStack(
-        dict(zip(stack.judgements, stack.share.tolist(), strict=True)),
+        by_name(stack.mixture.weights),
         stack.readout,
         split,
         stack.members.interactions,
         left_out,
         dataclasses.replace(report, details=details),
         kept(asked.class_prior),
+        by_name(stack.mixture.nearest),
     )
 
 
