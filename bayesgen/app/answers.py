@@ -27,12 +27,16 @@ VALUES = 100
 
 
 def probabilities(model: ServedModel, rows: Sequence[Row], case: Case) -> tuple[list, list[str]]:
-    """Return for each row its class probabilities, intervals and prediction set, and remarks.
+    """Return for each row probabilities, intervals, prediction set and decision, and remarks.
 
-    A refused interval or set is None, with the reason among the remarks.
+    A refused interval or set is None, with the reason among the remarks; without costs, so is the
+    decision of least cost.
+
+    case: the circumstances of all rows.
     """
     classifier, table, remarks = model.under(case.prevalence), model.table(rows), []
     proba = intervals = sets = None
+    decisions: list = [None] * len(rows)
     with remarking(remarks):
         proba = classifier.predict_proba(table)
     if proba is None:
@@ -46,6 +50,10 @@ def probabilities(model: ServedModel, rows: Sequence[Row], case: Case) -> tuple[
                 problem = "more than {most} rows of a request get no sets."
                 raise UnsupportedOperation(problem, most=MOST_SETS)
         sets = classifier.predict_set(table, SHARE).tolist()
+    if case.costs is not None:
+        best, loss = classifier.decide(table, case.costs, return_loss=True)
+        pairs = zip(best.tolist(), loss.tolist(), strict=True)
+        decisions = [{"decision": label, "expected": cost} for label, cost in pairs]
     names = list(map(str, model.labels))
     answers = [
         {
@@ -53,6 +61,7 @@ def probabilities(model: ServedModel, rows: Sequence[Row], case: Case) -> tuple[
             "probabilities": dict(zip(names, p.tolist(), strict=True)),
             "intervals": intervals and dict(zip(names, intervals[i], strict=True)),
             "set": sets and [name for name, inside in zip(names, sets[i], strict=True) if inside],
+            "decision": decisions[i],
             "remarks": model.remarks(row),
         }
         for i, (row, p) in enumerate(zip(rows, proba, strict=True))
@@ -63,12 +72,7 @@ def probabilities(model: ServedModel, rows: Sequence[Row], case: Case) -> tuple[
 def answer(model: ServedModel, case: Case) -> Values:
     """Return the probabilities of a row, and the decision of least cost if costs are stated."""
     (found,), remarks = probabilities(model, [case.row], case)
-    found["remarks"], found["decision"] = found["remarks"] + remarks, None
-    if case.costs is not None:
-        classifier, table = model.under(case.prevalence), model.table([case.row])
-        best, expected = classifier.decide(table, case.costs, return_loss=True)
-        found["decision"] = {"decision": best.tolist()[0], "expected": float(expected[0])}
-    return found
+    return found | {"remarks": found["remarks"] + remarks}
 
 
 def strange(model: ServedModel, case: Case) -> Values:
@@ -94,7 +98,7 @@ def why(model: ServedModel, case: Case) -> Values:
         for name, nats in zip(map(str, weights.index), finite, strict=True):
             if abs(nats) > LEAST:
                 words = {"cell": cells.get(name), "odds": odds(nats)}
-                lines.append({"field": name, "nats": nats, **words})
+                lines.append({"field": name, "nats": nats} | words)
         lines.sort(key=lambda line: -abs(line["nats"]))
     return found
 
@@ -120,9 +124,8 @@ def next_measurements(model: ServedModel, case: Case) -> Values:
         for field in model.fields:
             value = float(values.get(field.key, math.nan))
             if case.row.get(field.key) is None and not math.isnan(value):
-                gain = value - (field.cost or 0) * priced
-                words = {"value": value, "cost": field.cost, "gain": gain}
-                lines.append({"field": field.name, **words})
+                line = {"field": field.name, "value": value, "cost": field.cost}
+                lines.append(line | {"gain": value - (field.cost or 0) * priced})
         lines.sort(key=lambda line: -line["gain"])
         _add_changes(model, case, lines[:LONGEST])
     if priced and lines and lines[0]["gain"] > 0:

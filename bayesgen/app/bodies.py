@@ -71,6 +71,15 @@ def case_of_form(body: bytes, model: ServedModel) -> Case:
     except ValueError:
         raise InvalidData("this is no form.") from None
     row = {f.key: f.typed(typed.pop(f"x.{f.name}", "")) for f in model.fields}
+    return case_of_fields(typed, model, row)
+
+
+def case_of_fields(typed: dict[str, str], model: ServedModel, row: Row) -> Case:
+    """Return a row with the prevalence and costs of fields of a form, or of an address.
+
+    Raises:
+        InvalidData: a field that the page has not, or that cannot be read.
+    """
     shares = [typed.pop(f"prevalence.{label}", "").strip() for label in model.labels]
     pairs = [(i, j) for i in range(len(shares)) for j in range(len(shares)) if i != j]
     costs = [typed.pop(f"cost.{i}.{j}", "").strip() for i, j in pairs]

@@ -39,6 +39,10 @@ class Case:
     prevalence: tuple[float, ...] | None = None
     costs: dict[tuple, float] | None = None
 
+    def of(self, row: Row) -> "Case":
+        """Return another row in the same circumstances."""
+        return Case(row, self.prevalence, self.costs)
+
 
 class ServedModel:
     """A fitted classifier with its fields, its title, and what its users shall know.

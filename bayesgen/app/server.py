@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from bayesgen import page
 from bayesgen.app.answers import PARTS, Values, probabilities
-from bayesgen.app.bodies import MOST_BYTES, case_of_form, rows_of_json
+from bayesgen.app.bodies import MOST_BYTES, case_of_fields, case_of_form, rows_of_json
 from bayesgen.app.guard import Guard
 from bayesgen.app.model import Case, ServedModel, sentence
 from bayesgen.errors import BayesgenError
@@ -49,10 +49,8 @@ class Page:
 
     def __init__(self, model: ServedModel) -> None:
         self.model, self.files = model, resources.files("bayesgen.app")
-        self.page, self.parts = (
-            page.template("bayesgen.app", name, {"percent": percent})
-            for name in ("bedside.html", "parts.html")
-        )
+        self.page = page.template("bayesgen.app", "bedside.html", {"percent": percent})
+        self.parts = page.template("bayesgen.app", "parts.html", {"percent": percent})
 
     async def form(self, request: Request) -> Response:
         """Answer the page: empty, or as a browser without script posts it, with all answers."""
@@ -71,18 +69,23 @@ class Page:
         return HTMLResponse(html, 422 if refusal else 200)
 
     async def predict(self, request: Request) -> Response:
-        """Answer rows as JSON; `?with=strange,why,next` explains a few rows too."""
+        """Answer rows as JSON; `?with=strange,why,next` explains a few rows too.
+
+        The address may state a prevalence and costs, in the fields of the page.
+        """
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise HTTPException(415, "the content type application/json is needed")
-        body, more = await _body(request), request.query_params.get("with", "").split(",")
+        body, fields = await _body(request), dict(request.query_params)
+        more = fields.pop("with", "").split(",")
         if not {*more} <= {"", "strange", "why", "next"}:
             raise HTTPException(422, "with= takes strange, why and next")
+        case = case_of_fields(fields, self.model, {})
         rows = await _asked(request, lambda: rows_of_json(body, self.model))
         if any(more) and len(rows) > MOST_EXPLAINED:
             raise HTTPException(422, f"with= explains {MOST_EXPLAINED} rows of a request at most")
-        answers, remarks = await _asked(request, lambda: probabilities(self.model, rows, Case({})))
+        answers, remarks = await _asked(request, lambda: probabilities(self.model, rows, case))
         for row, found in zip(rows, answers, strict=True) if any(more) else ():
-            found |= {name: await self._part(request, name, Case(row)) for name in more}
+            found |= {name: await self._part(request, name, case.of(row)) for name in more}
         return JSONResponse({"answers": answers, "remarks": remarks})
 
     async def health(self, request: Request) -> Response:

@@ -43,8 +43,7 @@ class Serving:
         bounds: Any = {"limit_concurrency": CONNECTIONS, "timeout_graceful_shutdown": 1}
         app = application(model, hosts)
         self._server = Server(Config(app, server_header=False, **quiet, **bounds))
-        sockets = {"sockets": [sock]}
-        self._thread = threading.Thread(target=self._server.run, kwargs=sockets, daemon=True)
+        self._thread = threading.Thread(target=self._server.run, args=([sock],), daemon=True)
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.01)
@@ -147,6 +146,5 @@ def _listening(host: str, port: int) -> socket.socket:
         reason = getattr(error, "strerror", None) or str(error)
         cure = "Choose another port, such as {other}."
         other = PORT + 1 if port == PORT else PORT
-        raise InvalidArgument(
-            problem, cure, host=host, port=port, reason=reason.lower(), other=other
-        ) from None
+        told = {"host": host, "port": port, "reason": reason.lower(), "other": other}
+        raise InvalidArgument(problem, cure, **told) from None

@@ -120,6 +120,44 @@ def test_the_parts_are_those_of_the_verbs(client, titanic):
     assert [line["change"]["low"], line["change"]["high"]] == pytest.approx(sorted(levels), abs=0.1)
 
 
+def test_an_address_states_prevalence_and_costs(client, titanic):
+    rows = [{"sex": "male", "age": 33.0, "passengerClass": None}, {"sex": "female"}]
+    full = [{"sex": None, "age": None, "passengerClass": None} | row for row in rows]
+    address = "/predict?prevalence.yes=10&cost.0.1=1&cost.1.0=5,5&with=next,why"
+    found = client.rows(rows, address).json()["answers"]
+    under, costs = (
+        titanic.with_class_prior({"no": 0.9, "yes": 0.1}),
+        {("no", "yes"): 1.0, ("yes", "no"): 5.5},
+    )
+    proba = [list(answer["probabilities"].values()) for answer in found]
+    np.testing.assert_allclose(proba, under.predict_proba(full), rtol=1e-12)
+    best, loss = under.decide(full, costs, return_loss=True)
+    assert [answer["decision"]["decision"] for answer in found] == best.tolist()
+    expected = [answer["decision"]["expected"] for answer in found]
+    np.testing.assert_allclose(expected, loss, rtol=1e-12)
+    values = under.feature_value(full, costs)["passengerClass"]
+    assert found[0]["next"]["fields"][-1]["value"] == values[0]
+    assert {answer["next"]["unit"] for answer in found} == {"cost"}
+    plain = client.rows(rows).json()["answers"]
+    assert [answer["decision"] for answer in plain] == [None, None]
+    assert plain[0]["probabilities"]["no"] == titanic.predict_proba(full)[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("prevalence.yes=x", "prevalence: 'x' is not a number."),
+        ("prevalence.yes=60&prevalence.no=60", "the classes sum to 120 %, not to 100."),
+        ("prevalence.maybe=10", "'prevalence.maybe' is no field of this form."),
+        ("cost.0.1=1", "costs: fill in every field, or none."),
+        ("x.age=3", "'x.age' is no field of this form."),
+    ],
+)
+def test_an_address_that_states_what_cannot_be_is_refused(client, query, sentence):
+    found = client.rows({}, f"/predict?{query}")
+    assert found.status == 422 and sentence in found.json()["error"]
+
+
 def test_order_of_rows_and_columns_and_absent_columns_do_not_matter(client):
     rows = [{"sex": "male", "age": 20}, {"passengerClass": "1st"}, {"age": 20, "sex": "male"}, {}]
     first = client.rows(rows).json()["answers"]
