@@ -16,8 +16,8 @@ MOST_SETS = 100
 """Rows of a request for which the fit is made again with each of them: 9 ms a row of 1,309."""
 RARE = 0.01
 """Typicality of rows that are strange: less typical than 1 in 100."""
-LEAST = 0.02
-"""Nats of evidence that are a line: 1.02 times the odds."""
+LEAST = 0.05
+"""Nats of evidence that are a line: 1.05 times the odds, shown as 1.1."""
 INFINITE = 1000.0
 """Nats of evidence that stand for infinitely many, a number that JSON has not."""
 LONGEST = 12

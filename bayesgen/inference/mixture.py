@@ -650,12 +650,14 @@ def _center(
     weight: Float[np.ndarray, "draw row"],
     mean: Float[np.ndarray, "row class"],
 ) -> None:
-    """Multiply the odds of all draws of a row alike, so that their mean is another, in place."""
+    """Multiply the odds of all draws of a row alike, so that their mean is another, in place.
+
+    mean: above 0 for every class that a draw with weight knows.
+    """
     for _ in range(CENTERINGS):
         own = np.matmul(probs, weight.T[..., None])[..., 0]
         probs *= np.divide(mean, own, out=np.ones_like(mean), where=own > 0)[..., None]
-        total = probs.sum(axis=1, keepdims=True)
-        np.divide(probs, total, out=probs, where=total > 0)  # a draw of weight 0 may rule out all
+        probs /= probs.sum(axis=1, keepdims=True)
 
 
 def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:

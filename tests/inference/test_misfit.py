@@ -197,6 +197,18 @@ def test_shares_of_functions_count_weights(monkeypatch, rng):
     assert len(half.shares()) <= 8
 
 
+def test_standard_deviations_of_a_sum_are_its_quantiles(monkeypatch):
+    monkeypatch.setattr(misfit, "LEVELS", 4)
+    three, four = np.array([3.0, 0.0]), np.array([4.0, 0.0])
+    even = np.full(2, 0.5)
+    sd, weight = misfit._of_sum(three, even, four, even)
+    assert sd.tolist() == [0, 3, 4, 5] and weight.tolist() == [0.25] * 4
+    sd, _ = misfit._of_sum(three, np.array([0.9, 0.1]), four, np.array([0.0, 1.0]))
+    assert sd.tolist() == [3, 3, 3, 3]  # of which a tenth is less than the middle of a fourth
+    sd, _ = misfit._of_sum(three, np.array([0.8, 0.2]), four, np.array([0.0, 1.0]))
+    assert sd.tolist() == [0, 3, 3, 3]
+
+
 def test_rows_leave_what_a_gaussian_process_leaves():
     """The variance given the rows, on average, where each has the information h."""
     values, h = np.array([9.0, 3.0, 1.0]), 0.05

@@ -64,6 +64,28 @@ def test_a_member_that_rules_out_a_label_is_not_the_one():
     np.testing.assert_array_equal(probabilities_of(log_proba, np.ones(20), PRIOR), PRIOR)
 
 
+# -- draws around a mean ---------------------------------------------------------------------------
+
+
+def test_draws_are_moved_to_a_mean(rng):
+    probs = np.moveaxis(rng.dirichlet([2.0, 3.0, 1.0], (4, 200)), -1, 1)
+    weight = rng.dirichlet(np.ones(200), 4).T
+    mean = np.array([[0.3, 0.5, 0.2], [0.5, 0.4, 0.1], [0.4, 0.4, 0.2], [0.3, 0.7, 0.0]])
+    probs[3, 2] = 0  # an impossible class, also for draws of weight 0 that know no other
+    probs[3] /= probs[3].sum(axis=0)
+    probs[3, :, 7], weight[7, 3] = [0, 0, 1], 0
+    weight[:, 3] /= weight[:, 3].sum()
+    moved = probs.copy()
+    mixture._center(moved, weight, mean)
+    np.testing.assert_allclose(np.einsum("rkd,dr->rk", moved, weight), mean, atol=0.01)
+    np.testing.assert_allclose(moved.sum(axis=1), 1)
+    assert moved[3, :, 7].tolist() == [0, 0, 1]
+    # the odds of all draws are multiplied alike
+    odds, before = (p[:3, 0] / p[:3, 1] for p in (moved, probs))
+    np.testing.assert_allclose(odds / before, (odds / before)[:, :1] * np.ones(200))
+    assert moved[:3, 0, 0] / moved[:3, 1, 0] != pytest.approx(before[:, 0], rel=0.01)
+
+
 # -- the draws of a stack --------------------------------------------------------------------------
 
 
