@@ -96,7 +96,7 @@ def test_the_trees_of_a_forest_are_the_pilots_and_no_more_than_are_wanted(monkey
     assert [grown.count(kind) for kind in KINDS] == [PILOT, len(trees) - 10]
 
 
-@pytest.mark.parametrize(("rows", "trees"), [(60, MOST), (800, 125), (1500, FEWEST)])
+@pytest.mark.parametrize(("rows", "trees"), [(60, MOST), (800, 150), (1500, FEWEST)])
 def test_trees_are_more_where_rows_are_few(rows, trees):
     assert len(start(two_interact, n=rows, p=2).all()) == trees
 
