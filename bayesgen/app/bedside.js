@@ -35,8 +35,9 @@ async function ask() {
       if (!response.ok) return clearFrom(PARTS.indexOf(part) + 1);
     } catch (error) {
       if (signal.aborted) return;
+      clearFrom(PARTS.indexOf(part));
       document.getElementById(part).textContent = "The page does not answer; is its terminal still open?";
-      return clearFrom(PARTS.indexOf(part) + 1);
+      return;
     }
   }
 }

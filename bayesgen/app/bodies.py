@@ -23,7 +23,7 @@ def rows_of_json(body: bytes, model: ServedModel) -> list[Row]:
         InvalidData: it is no JSON, or no such rows.
     """
     try:
-        found = json.loads(body, parse_constant=_refused, object_pairs_hook=_once)
+        found = json.loads(body, parse_constant=_refused, object_pairs_hook=once)
     except InvalidData:
         raise
     except (ValueError, RecursionError):
@@ -54,10 +54,15 @@ def _refused(constant: str) -> None:
     raise InvalidData("{constant} is no JSON; null means not measured.", constant=constant)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(row := dict(pairs)) < len(pairs):
-        raise InvalidData("a column stands twice in a row.")
-    return row
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return what is stated by name.
+
+    Raises:
+        InvalidData: a name stands twice.
+    """
+    if len(stated := dict(pairs)) < len(pairs):
+        raise InvalidData("a column, or a field, is stated twice.")
+    return stated
 
 
 def case_of_form(body: bytes, model: ServedModel) -> Case:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from bayesgen import page
 from bayesgen.app.answers import PARTS, Values, probabilities
-from bayesgen.app.bodies import MOST_BYTES, case_of_fields, case_of_form, rows_of_json
+from bayesgen.app.bodies import MOST_BYTES, case_of_fields, case_of_form, once, rows_of_json
 from bayesgen.app.guard import Guard
 from bayesgen.app.model import Case, ServedModel, sentence
 from bayesgen.errors import BayesgenError
@@ -75,7 +75,7 @@ class Page:
         """
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise HTTPException(415, "the content type application/json is needed")
-        body, fields = await _body(request), dict(request.query_params)
+        body, fields = await _body(request), once(request.query_params.multi_items())
         more = fields.pop("with", "").split(",")
         if not {*more} <= {"", "strange", "why", "next"}:
             raise HTTPException(422, "with= takes strange, why and next")

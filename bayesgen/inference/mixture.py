@@ -320,15 +320,15 @@ class Mixture(Weighted):
     it is to be nearest to the truth, and are moved together so that their mean is the prediction.
 
     densities: whether each member has a density over the same columns. imputers: whether each of
-    these can draw missing cells. probabilities: of each member, that it is nearest; None: the
-    weights. split: the members whose blocks are parts of their own in a log-linear pool, in
-    addition to all members. terms: further parts of the pool, by the member whose rows they read.
-    reads: of members that read the rows of another, its name.
+    these can draw missing cells. probabilities: of each member, that it is nearest to the truth.
+    split: the members whose blocks are parts of their own in a log-linear pool, in addition to all
+    members. terms: further parts of the pool, by the member whose rows they read. reads: of members
+    that read the rows of another, its name.
     """
 
+    probabilities: Float[np.ndarray, " member"]
     densities: tuple[bool, ...]
     imputers: tuple[bool, ...] = ()
-    probabilities: Float[np.ndarray, " member"] | None = None
     split: tuple[str, ...] = ()
     terms: Mapping[str, tuple[Term, ...]] = dataclasses.field(default_factory=dict)
     reads: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -410,11 +410,6 @@ class Mixture(Weighted):
             share = of_class if of_class.sum() else share
         return share / share.sum()
 
-    @property
-    def nearest(self) -> Float[np.ndarray, " member"]:
-        """The probability of each member that it is nearest to the truth."""
-        return self.weights if self.probabilities is None else self.probabilities
-
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
@@ -434,10 +429,10 @@ class Mixture(Weighted):
     def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their probabilities."""
         member_rows, samples = self.by_member(encoded), []
-        for (name, member), share in zip(self.members.items(), self.nearest, strict=True):
+        for (name, member), share in zip(self.members.items(), self.probabilities, strict=True):
             posterior = member.with_draws(max(FEWEST_DRAWS, math.ceil(share * DRAWS)))
             samples.append(joined(posterior.class_draws(member_rows[name], len(rows))))
-        draws = _weighed(self.nearest, rows, samples)
+        draws = _weighed(self.probabilities, rows, samples)
         each = np.moveaxis(draws.probs, 0, -1)
         _center(each, draws.weight, self._mean(samples))
         return dataclasses.replace(draws, probs=np.moveaxis(each, -1, 0))
@@ -480,7 +475,7 @@ class Mixture(Weighted):
         )
         term_weights = weights.T[weights.shape[1] - len(of_terms) :]
         pairs, counts = self._kept_pairs
-        share = np.repeat(self.nearest / np.maximum(counts, 1), counts)
+        share = np.repeat(self.probabilities / np.maximum(counts, 1), counts)
         share /= share.sum()
         probs = np.empty((n, log_classes.shape[1], len(pairs)))
         logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
@@ -522,7 +517,7 @@ class Mixture(Weighted):
         rows, start, out = self.by_member(encoded), len(self.members), []
         mean = np.abs(weights[:, :start].mean(axis=0))
         for (name, member), weight in zip(
-            self.members.items(), np.maximum(self.nearest, mean), strict=True
+            self.members.items(), np.maximum(self.probabilities, mean), strict=True
         ):
             posterior, of_blocks = member.with_draws(PART_DRAWS), None
             if name in self.split:
@@ -539,8 +534,8 @@ class Mixture(Weighted):
     @functools.cached_property
     def _kept_pairs(self) -> tuple[Int[np.ndarray, " draw"], Int[np.ndarray, " member"]]:
         """Return which draws of the members stand in their mean, and how many of each member."""
-        counts = np.where(self.nearest < SMALL, FEW_DRAWS, PART_DRAWS)
-        counts[self.nearest < IMPROBABLE] = 0
+        counts = np.where(self.probabilities < SMALL, FEW_DRAWS, PART_DRAWS)
+        counts[self.probabilities < IMPROBABLE] = 0
         # evenly spaced, from the middle of as many strata
         positions = [
             i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)

@@ -233,6 +233,15 @@ def test_a_page_is_printed_for_the_file(browser):
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+def test_a_page_that_is_gone_says_so(clf):
+    with bg.serve(clf, port=0, wait=False) as page, Browser() as browser:
+        browser.open(page.address)
+        page.stop()
+        browser.type(AGE, "33")
+        assert "The page does not answer" in text(browser, "#answer")
+        assert shown(browser) == [] and text(browser, "#why") == ""
+
+
 def test_without_script_a_button_posts_the_form(page, clf):
     with Browser(script=False) as browser:
         browser.driver.get(page.address)

@@ -150,6 +150,7 @@ def test_an_address_states_prevalence_and_costs(client, titanic):
         ("prevalence.yes=60&prevalence.no=60", "the classes sum to 120 %, not to 100."),
         ("prevalence.maybe=10", "'prevalence.maybe' is no field of this form."),
         ("cost.0.1=1", "costs: fill in every field, or none."),
+        ("cost.0.1=1&cost.0.1=2&cost.1.0=1", "a column, or a field, is stated twice."),
         ("x.age=3", "'x.age' is no field of this form."),
     ],
 )

@@ -123,7 +123,7 @@ def test_fault_is_caught_draws_of_members_where_they_are(stack, monkeypatch):
 def members_of_draws(stack):
     """Return the probabilities of the members, and their weights."""
     components = stack.fitted_.posterior.components
-    return components.nearest, components.weights
+    return components.probabilities, components.weights
 
 
 def test_draws_are_of_the_members_that_are_nearest_to_the_truth():

@@ -32,7 +32,7 @@ def weighted(kind):
         components = Average(low.reader, low.report, members, WEIGHTS)
         return components, rows, {name: block for name in members}, rows
     encoded = {f"{name}/{block}": rows[block] for name in members}
-    components = Mixture(low.reader, low.report, members, WEIGHTS, (True, True), (True, True))
+    components = Mixture(low.reader, low.report, members, WEIGHTS, WEIGHTS, *[(True, True)] * 2)
     return components, encoded, {name: f"{name}/{block}" for name in members}, rows
 
 

@@ -68,12 +68,7 @@ class Members:
     split: tuple[str, ...]
     interactions: Interactions = NONE
 
-    def mixture(
-        self,
-        weights: np.ndarray,
-        report: Report,
-        probabilities: Float[np.ndarray, " member"] | None = None,
-    ) -> Mixture:
+    def mixture(self, weights: np.ndarray, probabilities: np.ndarray, report: Report) -> Mixture:
         """Return the weighted mean of their posteriors.
 
         probabilities: of each, that it is nearest to the truth.
@@ -90,7 +85,7 @@ class Members:
             parts[joint.title] = Posterior(RelativeDensity(Reader({}), report, joint, log_class))
             densities, imputers = (*densities, False), (*imputers, False)
         return Mixture(
-            *(Reader({}), report, parts, weights, densities, imputers, probabilities),
+            *(Reader({}), report, parts, weights, probabilities, densities, imputers),
             *(self.split, terms, reads),
         )
 
@@ -259,9 +254,11 @@ class FittedStack(Fitted):
             estimator: the name of the classifier in sentences.
         """
         members = Members(by_name, weighed.split, weighed.interactions)
-        weights = np.array(list(weighed.weights.values()))
-        nearest = np.array([*weighed.probabilities.values()]) if weighed.probabilities else None
-        mixture = members.mixture(weights, weighed.report, nearest)
+        weights, probabilities = (
+            np.array(list(of_members.values()))
+            for of_members in (weighed.weights, weighed.probabilities or weighed.weights)
+        )
+        mixture = members.mixture(weights, probabilities, weighed.report)
         names = (tuple(member.schema.names) for member in by_name.values())
         return cls(
             next(iter(by_name.values())).state,

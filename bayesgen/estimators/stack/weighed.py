@@ -15,7 +15,7 @@ class WeighedStack:
     """How members become a stack.
 
     weights: in the linear pool, by name. readout: how their mean becomes class probabilities.
-    probabilities: of each member, that it is nearest to the truth; of files older than these: {}.
+    probabilities: of each member, that it is nearest to the truth; {} of old files: the weights.
     split: the member whose blocks the log-linear pool weighs. interactions: that joined. left_out:
     predictions of the rows that weigh, each from the others. report: of the fit. class_prior: of
     the classes, as it was stated.

@@ -101,7 +101,7 @@ class Judges:
         log_proba = np.stack([judgement.log_proba[labels] for judgement in judgements.values()])
         share = stacking.weights_of(log_proba, entries.weight)
         nearest = stacking.probabilities_of(log_proba, entries.weight, share)
-        mixture = members.mixture(share, self.report, nearest)
+        mixture = members.mixture(share, nearest, self.report)
         scores = mixture.scores_from(judgements, of_pairs)
         readout, interaction_weight = self.powers(scores), 0.0
         left_out = readout.log_proba(scores)
@@ -249,7 +249,7 @@ def weighed_stack(
         left_out,
         dataclasses.replace(report, details=details),
         kept(asked.class_prior),
-        by_name(stack.mixture.nearest),
+        by_name(stack.mixture.probabilities),
     )
 
 
